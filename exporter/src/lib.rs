@@ -1,0 +1,1 @@
+//! The capturing half of Evenkeel.

@@ -1,0 +1,3 @@
+//! Start, and nothing else.
+
+fn main() {}

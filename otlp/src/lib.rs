@@ -1,0 +1,5 @@
+//! Windows to OTLP and back: encoding, exponential histograms, invariants, the recording file.
+#![forbid(unsafe_code)]
+
+pub mod histogram;
+pub mod model;

@@ -1,0 +1,1 @@
+//! End-to-end tests on the real kernel and a real OpenTelemetry Collector.
