@@ -106,7 +106,9 @@ fn conclude(test: &Test) -> Result<Completion, Failed> {
 fn skip(name: &str, reason: &str) -> Result<Completion, Failed> {
     println!("SKIPPED: {name}: {reason}");
     if skips_are_failures() {
-        return Err(Failed::from(format!("skipped, which CI doesn't accept: {reason}")));
+        return Err(Failed::from(format!(
+            "skipped, which CI doesn't accept: {reason}"
+        )));
     }
     if let Some(path) = std::env::var_os("EVENKEEL_TEST_SKIPS") {
         let written = OpenOptions::new()
