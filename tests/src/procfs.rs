@@ -77,17 +77,6 @@ pub fn resident_bytes(pid: u32) -> Result<u64> {
     Ok(kib * 1024)
 }
 
-/// Time that tasks of all CPUs spent ready but waiting, in seconds since boot: field 8 of the `cpuN`
-/// lines of `/proc/schedstat`. `None` where the kernel keeps no schedstats.
-pub fn run_delay_seconds() -> Option<f64> {
-    let text = fs::read_to_string("/proc/schedstat").ok()?;
-    let mut nanos = 0.0;
-    for line in text.lines().filter(|line| line.starts_with("cpu")) {
-        nanos += line.split_whitespace().nth(8)?.parse::<f64>().ok()?;
-    }
-    Some(nanos / 1e9)
-}
-
 /// Nanoseconds since the Unix epoch.
 pub fn unix_nanos() -> u64 {
     let since = SystemTime::now()
