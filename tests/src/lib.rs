@@ -4,9 +4,11 @@
 
 pub mod child;
 pub mod collector;
+pub mod conformity;
 pub mod evenkeel;
 pub mod folded;
 pub mod needs;
 pub mod procfs;
+pub mod received;
 pub mod suite;
 pub mod workload;

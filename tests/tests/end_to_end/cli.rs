@@ -14,16 +14,34 @@ use serde_json::Value;
 
 pub(crate) const TESTS: &[Test] = &[
     Test::new("cli::every_command_has_help_with_an_example", &[], help),
-    Test::new("cli::version_names_the_kernel_object_and_the_signals", &[], version),
-    Test::new("cli::inspect_resource_says_where_values_come_from", &[], inspect_resource),
-    Test::new("cli::inspect_address_names_a_function", &[Need::Program("nm")], inspect_address),
-    Test::new("cli::inspect_process_describes_a_workload", RECORDING, inspect_process),
+    Test::new(
+        "cli::version_names_the_kernel_object_and_the_signals",
+        &[],
+        version,
+    ),
+    Test::new(
+        "cli::inspect_resource_says_where_values_come_from",
+        &[],
+        inspect_resource,
+    ),
+    Test::new(
+        "cli::inspect_address_names_a_function",
+        &[Need::Program("nm")],
+        inspect_address,
+    ),
+    Test::new(
+        "cli::inspect_process_describes_a_workload",
+        RECORDING,
+        inspect_process,
+    ),
 ];
 
 const LIMIT: Duration = Duration::from_secs(20);
 
 fn output(arguments: &[&str]) -> Result<String> {
-    Ok(run(&mut evenkeel::command(arguments)?, LIMIT)?.succeeded()?.stdout)
+    Ok(run(&mut evenkeel::command(arguments)?, LIMIT)?
+        .succeeded()?
+        .stdout)
 }
 
 fn json(arguments: &[&str]) -> Result<Value> {
@@ -33,7 +51,10 @@ fn json(arguments: &[&str]) -> Result<Value> {
 
 /// Help goes to standard output and shows how the command is called.
 fn help() -> Result<()> {
-    ensure!(output(&["--help"])?.contains("record"), "the help does not list `record`");
+    ensure!(
+        output(&["--help"])?.contains("record"),
+        "the help does not list `record`"
+    );
     for command in [
         &["agent"][..],
         &["record"],
@@ -67,14 +88,20 @@ fn version() -> Result<()> {
     for signal in ["on_cpu", "stolen", "run_queue"] {
         ensure!(text.contains(signal), "no {signal} in {text}");
     }
-    ensure!(output(&["version"])?.contains(digest), "the text form has no {digest}");
+    ensure!(
+        output(&["version"])?.contains(digest),
+        "the text form has no {digest}"
+    );
     Ok(())
 }
 
 /// Each attribute has a value and a source; what the environment says is there and says so.
 fn inspect_resource() -> Result<()> {
     let mut command = evenkeel::command(&["inspect", "resource"])?;
-    command.env("OTEL_RESOURCE_ATTRIBUTES", "deployment.environment.name=a%20test");
+    command.env(
+        "OTEL_RESOURCE_ATTRIBUTES",
+        "deployment.environment.name=a%20test",
+    );
     let text = run(&mut command, LIMIT)?.succeeded()?.stdout;
     let resource: Value = serde_json::from_str(&text)?;
     let attributes = resource.as_object().context("not an object")?;
@@ -111,8 +138,14 @@ fn inspect_address() -> Result<()> {
         .context("`nm` lists no `inner`")?;
     let address = format!("0x{}", address.trim_start_matches('0'));
     let frames = json(&["inspect", "address", &program, &address])?;
-    ensure!(frames.to_string().contains("\"function\":\"inner\""), "{frames}");
-    ensure!(frames.to_string().contains("spinner.c"), "no file: {frames}");
+    ensure!(
+        frames.to_string().contains("\"function\":\"inner\""),
+        "{frames}"
+    );
+    ensure!(
+        frames.to_string().contains("spinner.c"),
+        "no file: {frames}"
+    );
     Ok(())
 }
 
@@ -123,16 +156,30 @@ fn inspect_process() -> Result<()> {
     std::thread::sleep(Duration::from_millis(200));
     let process = json(&["inspect", "process", &spinner.pid().to_string()])?;
     ensure!(process["pid"] == spinner.pid(), "{process}");
-    ensure!(process["executable"]["name"] == Workload::Spinner.name(), "{process}");
+    ensure!(
+        process["executable"]["name"] == Workload::Spinner.name(),
+        "{process}"
+    );
     ensure!(process["executable"]["path"].is_string(), "{process}");
-    for key in ["start_time", "service_name", "resource", "unwind", "symbols"] {
+    for key in [
+        "start_time",
+        "service_name",
+        "resource",
+        "unwind",
+        "symbols",
+    ] {
         ensure!(process.get(key).is_some(), "no {key}: {process}");
     }
     ensure!(
-        process["service_name"]["value"].is_string() && process["service_name"]["source"].is_string(),
+        process["service_name"]["value"].is_string()
+            && process["service_name"]["source"].is_string(),
         "{process}"
     );
-    let missing = run(&mut evenkeel::command(&["inspect", "process", "4194305"])?, LIMIT)?.ended_with(1)?;
+    let missing = run(
+        &mut evenkeel::command(&["inspect", "process", "4194305"])?,
+        LIMIT,
+    )?
+    .ended_with(1)?;
     ensure!(missing.stderr.contains("4194305"), "{}", missing.stderr);
     Ok(())
 }

@@ -14,7 +14,11 @@ use evenkeel_tests::{
 
 pub(crate) const TESTS: &[Test] = &[
     Test::new("depth::a_stack_of_300_calls_is_whole", RECORDING, whole),
-    Test::new("depth::a_stack_of_5000_calls_is_cut_visibly", RECORDING, cut),
+    Test::new(
+        "depth::a_stack_of_5000_calls_is_cut_visibly",
+        RECORDING,
+        cut,
+    ),
 ];
 
 /// What stands after the process where the root side of a stack is missing.
@@ -34,7 +38,11 @@ fn whole() -> Result<()> {
     let name = Workload::Recursion.name();
     let own = sum(&stacks, |stack| stack.process == name);
     let whole = sum(&stacks, |stack| {
-        let calls = stack.frames.iter().filter(|frame| *frame == "descend").count();
+        let calls = stack
+            .frames
+            .iter()
+            .filter(|frame| *frame == "descend")
+            .count();
         stack.process == name
             && calls == 300
             && stack.has_chain(&["main", "descend"])
@@ -42,7 +50,10 @@ fn whole() -> Result<()> {
     });
     println!("{whole} of {own} samples are whole");
     ensure!(own > 300, "only {own} samples in 5 s");
-    ensure!(whole * 100 >= own * 98, "{whole} of {own} samples are whole");
+    ensure!(
+        whole * 100 >= own * 98,
+        "{whole} of {own} samples are whole"
+    );
     Ok(())
 }
 
@@ -54,7 +65,11 @@ fn cut() -> Result<()> {
     let name = Workload::Recursion.name();
     let own = sum(&stacks, |stack| stack.process == name);
     let marked = sum(&stacks, |stack| {
-        let calls = stack.frames.iter().filter(|frame| *frame == "descend").count();
+        let calls = stack
+            .frames
+            .iter()
+            .filter(|frame| *frame == "descend")
+            .count();
         stack.process == name
             && stack.frames.first().is_some_and(|frame| frame == MARKER)
             && stack.frames.iter().filter(|frame| *frame == MARKER).count() == 1
@@ -65,9 +80,18 @@ fn cut() -> Result<()> {
         .last_sum(&EVENKEEL_STACK_WALKS, &[(EVENKEEL_STACK_END, TRUNCATED)])?;
     println!("{marked} of {own} samples are marked, {counted} walks were cut");
     ensure!(own > 300, "only {own} samples in 5 s");
-    ensure!(marked * 100 >= own * 98, "{marked} of {own} samples are marked as cut");
-    #[expect(clippy::cast_precision_loss, reason = "sample counts are far below 2^53")]
+    ensure!(
+        marked * 100 >= own * 98,
+        "{marked} of {own} samples are marked as cut"
+    );
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "sample counts are far below 2^53"
+    )]
     let marked = marked as f64;
-    ensure!(counted >= marked, "{counted} walks are counted as cut, {marked} samples are marked");
+    ensure!(
+        counted >= marked,
+        "{counted} walks are counted as cut, {marked} samples are marked"
+    );
     Ok(())
 }

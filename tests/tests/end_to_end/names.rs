@@ -18,9 +18,21 @@ pub(crate) const TESTS: &[Test] = &[
     Test::new("names::rust_v0_is_demangled", RECORDING, rust),
     Test::new("names::go_functions_have_names", GO, go),
     Test::new("names::stripped_go_is_module_and_offset", GO, stripped_go),
-    Test::new("names::a_deleted_executable_keeps_its_names", RECORDING, deleted),
-    Test::new("names::a_replaced_executable_keeps_its_names", RECORDING, replaced),
-    Test::new("names::short_lived_processes_have_names", RECORDING, short_lived),
+    Test::new(
+        "names::a_deleted_executable_keeps_its_names",
+        RECORDING,
+        deleted,
+    ),
+    Test::new(
+        "names::a_replaced_executable_keeps_its_names",
+        RECORDING,
+        replaced,
+    ),
+    Test::new(
+        "names::short_lived_processes_have_names",
+        RECORDING,
+        short_lived,
+    ),
 ];
 
 const GO: &[Need] = &[Need::Root, Need::Bpf, Need::Program("go")];
@@ -34,12 +46,21 @@ fn record(workload: Workload) -> Result<(Recording, Vec<Stack>)> {
     let mut stacks = recording.folded("on_cpu")?;
     println!("by process: {}", processes(&stacks));
     stacks.retain(|stack| stack.process == workload.name());
-    ensure!(sum(&stacks, |_| true) > 300, "too few samples of {}", workload.name());
+    ensure!(
+        sum(&stacks, |_| true) > 300,
+        "too few samples of {}",
+        workload.name()
+    );
     Ok((recording, stacks))
 }
 
 /// Fails unless at least `percent` of the samples satisfy `condition`.
-fn ensure_share(what: &str, stacks: &[Stack], percent: u64, condition: impl Fn(&Stack) -> bool) -> Result<()> {
+fn ensure_share(
+    what: &str,
+    stacks: &[Stack],
+    percent: u64,
+    condition: impl Fn(&Stack) -> bool,
+) -> Result<()> {
     let (part, whole) = (sum(stacks, condition), sum(stacks, |_| true));
     println!("{what}: {part} of {whole} samples");
     ensure!(
@@ -60,14 +81,22 @@ fn has_hash(name: &str) -> bool {
 fn rust() -> Result<()> {
     let (_recording, stacks) = record(Workload::Rust)?;
     let function = |stack: &Stack| stack.has_frame(|frame| frame == "hot_crate::module::hot_rust");
-    let method =
-        |stack: &Stack| stack.has_frame(|frame| frame == "<hot_crate::module::Mixer<u32>>::hot_method");
-    ensure_share("in hot_rust or hot_method", &stacks, 95, |stack| function(stack) || method(stack))?;
+    let method = |stack: &Stack| {
+        stack.has_frame(|frame| frame == "<hot_crate::module::Mixer<u32>>::hot_method")
+    };
+    ensure_share("in hot_rust or hot_method", &stacks, 95, |stack| {
+        function(stack) || method(stack)
+    })?;
     ensure_share("in hot_rust", &stacks, 20, function)?;
     ensure_share("in hot_method", &stacks, 20, method)?;
-    ensure_share("under main", &stacks, 95, |stack| stack.has_frame(|frame| frame == "hot_crate::main"))?;
+    ensure_share("under main", &stacks, 95, |stack| {
+        stack.has_frame(|frame| frame == "hot_crate::main")
+    })?;
     for frame in stacks.iter().flat_map(|stack| &stack.frames) {
-        ensure!(!frame.starts_with("_R") && !frame.starts_with("_ZN"), "mangled: {frame}");
+        ensure!(
+            !frame.starts_with("_R") && !frame.starts_with("_ZN"),
+            "mangled: {frame}"
+        );
         ensure!(!has_hash(frame), "a hash is left: {frame}");
     }
     Ok(())
@@ -76,7 +105,9 @@ fn rust() -> Result<()> {
 /// Go with symbols: the hot function under `main.main`.
 fn go() -> Result<()> {
     let (_recording, stacks) = record(Workload::Go)?;
-    ensure_share("main.hotGo", &stacks, 95, |stack| stack.has_chain(&["main.main", "main.hotGo"]))
+    ensure_share("main.hotGo", &stacks, 95, |stack| {
+        stack.has_chain(&["main.main", "main.hotGo"])
+    })
 }
 
 /// Go without symbols: frames are the module with an offset, never a bare address or another's name, and
@@ -85,11 +116,13 @@ fn stripped_go() -> Result<()> {
     let (recording, stacks) = record(Workload::GoStripped)?;
     let module = format!("{}+0x", Workload::GoStripped.name());
     let is_offset = |frame: &str| {
-        frame
-            .strip_prefix(&module)
-            .is_some_and(|offset| !offset.is_empty() && offset.chars().all(|c| c.is_ascii_hexdigit()))
+        frame.strip_prefix(&module).is_some_and(|offset| {
+            !offset.is_empty() && offset.chars().all(|c| c.is_ascii_hexdigit())
+        })
     };
-    ensure_share("module and offset", &stacks, 95, |stack| stack.has_frame(is_offset))?;
+    ensure_share("module and offset", &stacks, 95, |stack| {
+        stack.has_frame(is_offset)
+    })?;
     for frame in stacks.iter().flat_map(|stack| &stack.frames) {
         ensure!(!frame.starts_with("0x"), "a bare address: {frame}");
     }
@@ -101,20 +134,31 @@ fn stripped_go() -> Result<()> {
     received.each_sample("samples", |sample| {
         if sample.process == Some(Workload::GoStripped.name()) {
             whole += sample.value;
-            if sample.addresses.iter().any(|address| (low..high).contains(address)) {
+            if sample
+                .addresses
+                .iter()
+                .any(|address| (low..high).contains(address))
+            {
                 inside += sample.value;
             }
         }
     });
     println!("{inside} of {whole} samples lie in main.hotGo");
     ensure!(whole > 0, "no sample of the stripped program in the OTLP");
-    ensure!(inside * 100 >= whole * 95, "{inside} of {whole} samples lie in {low:#x}..{high:#x}");
+    ensure!(
+        inside * 100 >= whole * 95,
+        "{inside} of {whole} samples lie in {low:#x}..{high:#x}"
+    );
     Ok(())
 }
 
 /// Address range of a Go function, by the toolchain itself.
 fn go_function(program: &str, name: &str) -> Result<(u64, u64)> {
-    let listed = run(Command::new("go").args(["tool", "nm", "-size", program]), LIMIT)?.succeeded()?;
+    let listed = run(
+        Command::new("go").args(["tool", "nm", "-size", program]),
+        LIMIT,
+    )?
+    .succeeded()?;
     for line in listed.stdout.lines() {
         let fields: Vec<&str> = line.split_whitespace().collect();
         if let [address, size, "T" | "t", function] = fields[..]
@@ -136,16 +180,26 @@ fn copied_spinner(recording: &Recording, name: &str) -> Result<Running> {
 
 /// Records for five seconds into a fresh recording's file.
 fn record_node(recording: &Recording) -> Result<Vec<Stack>> {
-    run(&mut recording.recorder_command(&["--duration", "5s"])?, LIMIT)?.succeeded()?;
+    run(
+        &mut recording.recorder_command(&["--duration", "5s"])?,
+        LIMIT,
+    )?
+    .succeeded()?;
     let stacks = recording.folded("on_cpu")?;
     println!("by process: {}", processes(&stacks));
     Ok(stacks)
 }
 
 fn ensure_spinner_chain(stacks: &[Stack], name: &str) -> Result<()> {
-    let own: Vec<Stack> = stacks.iter().filter(|stack| stack.process == name).cloned().collect();
+    let own: Vec<Stack> = stacks
+        .iter()
+        .filter(|stack| stack.process == name)
+        .cloned()
+        .collect();
     ensure!(sum(&own, |_| true) > 100, "too few samples of {name}");
-    ensure_share("in main;outer;inner", &own, 99, |stack| stack.has_chain(&["main", "outer", "inner"]))
+    ensure_share("in main;outer;inner", &own, 99, |stack| {
+        stack.has_chain(&["main", "outer", "inner"])
+    })
 }
 
 /// The mapped file is what is read, though its name is gone; ` (deleted)` is no part of the process's name.
@@ -168,7 +222,10 @@ fn replaced() -> Result<()> {
     let wrong = sum(&stacks, |stack| {
         stack.process == "ek-replaced" && stack.has_frame(|frame| frame == "descend")
     });
-    ensure!(wrong == 0, "{wrong} samples have names of the file that took its place");
+    ensure!(
+        wrong == 0,
+        "{wrong} samples have names of the file that took its place"
+    );
     Ok(())
 }
 
@@ -189,7 +246,10 @@ fn short_lived() -> Result<()> {
 
     let stacks = recording.folded("on_cpu")?;
     println!("by process: {}", processes(&stacks));
-    #[expect(clippy::cast_precision_loss, reason = "sample counts are far below 2^53")]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "sample counts are far below 2^53"
+    )]
     let seen = sum(&stacks, |stack| stack.process == Workload::Spinner.name()) as f64 / 99.0;
     println!("the children: {seen:.2} s, the shell says {children:.2} s");
     ensure!(
@@ -201,15 +261,25 @@ fn short_lived() -> Result<()> {
     Received::from_recording(&recording)?.each_sample("samples", |sample| {
         if sample.in_command_tree {
             whole += sample.value;
-            let has = |name: &str| sample.attribute(name).is_some_and(|value| !value.is_empty());
+            let has = |name: &str| {
+                sample
+                    .attribute(name)
+                    .is_some_and(|value| !value.is_empty())
+            };
             if has(PROCESS_EXECUTABLE_NAME) && has(SERVICE_NAME) {
                 named += sample.value;
             }
         }
     });
     println!("{named} of {whole} samples of the command's tree have an executable and a service");
-    ensure!(whole > 500, "only {whole} samples are marked as the command's");
-    ensure!(named * 100 >= whole * 90, "{named} of {whole} samples have an executable and a service");
+    ensure!(
+        whole > 500,
+        "only {whole} samples are marked as the command's"
+    );
+    ensure!(
+        named * 100 >= whole * 90,
+        "{named} of {whole} samples have an executable and a service"
+    );
     Ok(())
 }
 
@@ -218,11 +288,17 @@ fn children_seconds(output: &str) -> Result<f64> {
     let line = output
         .lines()
         .rev()
-        .find(|line| line.split_whitespace().all(|word| word.ends_with('s') && word.contains('m')))
+        .find(|line| {
+            line.split_whitespace()
+                .all(|word| word.ends_with('s') && word.contains('m'))
+        })
         .context("no output of `times`")?;
     line.split_whitespace()
         .map(|word| {
-            let (minutes, seconds) = word.trim_end_matches('s').split_once('m').context("minutes")?;
+            let (minutes, seconds) = word
+                .trim_end_matches('s')
+                .split_once('m')
+                .context("minutes")?;
             Ok(minutes.parse::<f64>()? * 60.0 + seconds.parse::<f64>()?)
         })
         .sum()

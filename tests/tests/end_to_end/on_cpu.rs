@@ -14,7 +14,11 @@ use evenkeel_tests::{
 };
 
 pub(crate) const TESTS: &[Test] = &[
-    Test::new("on_cpu::spinner_is_sampled_as_the_kernel_accounts_it", RECORDING, spinner),
+    Test::new(
+        "on_cpu::spinner_is_sampled_as_the_kernel_accounts_it",
+        RECORDING,
+        spinner,
+    ),
     Test::new(
         "on_cpu::all_samples_equal_the_busy_time_of_mixed_load",
         &[Need::Root, Need::Bpf, Need::Cpus(2)],
@@ -24,7 +28,10 @@ pub(crate) const TESTS: &[Test] = &[
 
 const HERTZ: f64 = 99.0;
 
-#[expect(clippy::cast_precision_loss, reason = "sample counts are far below 2^53")]
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "sample counts are far below 2^53"
+)]
 fn seconds(samples: u64) -> f64 {
     samples as f64 / HERTZ
 }
@@ -55,7 +62,10 @@ fn spinner() -> Result<()> {
 
     let span = Received::from_recording(&recording)?.profiled_span("samples")?;
     let length = span.seconds();
-    ensure!((9.5..=10.6).contains(&length), "10 s were asked for, {length:.2} s profiled");
+    ensure!(
+        (9.5..=10.6).contains(&length),
+        "10 s were asked for, {length:.2} s profiled"
+    );
     let kernel = logged.growth(span.start, span.end)?;
 
     let stacks = recording.folded("on_cpu")?;
@@ -70,14 +80,24 @@ fn spinner() -> Result<()> {
         in_chain * 100 >= own * 99,
         "{in_chain} of {own} samples are in main;outer;inner, fewer than 99 %"
     );
-    ensure_near("all samples", seconds(sum(&stacks, |_| true)), kernel.busy_seconds, 0.05)
+    ensure_near(
+        "all samples",
+        seconds(sum(&stacks, |_| true)),
+        kernel.busy_seconds,
+        0.05,
+    )
 }
 
 /// Competing processes, forks and a kernel-heavy reader: still all samples are the busy time within 5 %.
 fn mixed_load() -> Result<()> {
     let competing = Workload::Spinners.start(&["3", "60", "2"])?;
     let mut command = std::process::Command::new("timeout");
-    command.args(["60", "sh", "-c", "while :; do head -c 50000000 /dev/zero | wc -c; done"]);
+    command.args([
+        "60",
+        "sh",
+        "-c",
+        "while :; do head -c 50000000 /dev/zero | wc -c; done",
+    ]);
     let reading = evenkeel_tests::child::Running::start(&mut command)?;
     let log = Log::start(None);
     let recording = Recording::make(
@@ -92,8 +112,14 @@ fn mixed_load() -> Result<()> {
     let stacks = recording.folded("on_cpu")?;
     println!("by process: {}", processes(&stacks));
     let in_kernel = sum(&stacks, |stack| {
-        matches!(stack.process.as_str(), "head" | "wc") && stack.has_frame(|frame| frame.ends_with("_[k]"))
+        matches!(stack.process.as_str(), "head" | "wc")
+            && stack.has_frame(|frame| frame.ends_with("_[k]"))
     });
     ensure!(in_kernel > 0, "no sample of head or wc has a kernel frame");
-    ensure_near("all samples", seconds(sum(&stacks, |_| true)), kernel.busy_seconds, 0.05)
+    ensure_near(
+        "all samples",
+        seconds(sum(&stacks, |_| true)),
+        kernel.busy_seconds,
+        0.05,
+    )
 }

@@ -1,8 +1,7 @@
 //! `evenkeel record`: codes, interruptions, the command's tree.
 
 use std::{
-    fs,
-    thread,
+    fs, thread,
     time::{Duration, Instant},
 };
 
@@ -18,13 +17,37 @@ use evenkeel_tests::{
 use rustix::process::Signal;
 
 pub(crate) const TESTS: &[Test] = &[
-    Test::new("record::the_exit_code_of_the_command_is_passed_on", RECORDING, exit_code),
-    Test::new("record::a_command_that_does_not_exist_is_an_error", RECORDING, no_command),
-    Test::new("record::a_signal_of_the_command_is_passed_on", RECORDING, command_signal),
-    Test::new("record::sigkill_leaves_a_file_that_report_reads", RECORDING, sigkill),
+    Test::new(
+        "record::the_exit_code_of_the_command_is_passed_on",
+        RECORDING,
+        exit_code,
+    ),
+    Test::new(
+        "record::a_command_that_does_not_exist_is_an_error",
+        RECORDING,
+        no_command,
+    ),
+    Test::new(
+        "record::a_signal_of_the_command_is_passed_on",
+        RECORDING,
+        command_signal,
+    ),
+    Test::new(
+        "record::sigkill_leaves_a_file_that_report_reads",
+        RECORDING,
+        sigkill,
+    ),
     Test::new("record::sigint_writes_the_last_window", RECORDING, sigint),
-    Test::new("record::only_the_tree_of_the_command_is_marked", RECORDING, command_tree),
-    Test::new("record::the_default_file_is_named_by_host_and_time", RECORDING, default_file),
+    Test::new(
+        "record::only_the_tree_of_the_command_is_marked",
+        RECORDING,
+        command_tree,
+    ),
+    Test::new(
+        "record::the_default_file_is_named_by_host_and_time",
+        RECORDING,
+        default_file,
+    ),
 ];
 
 const LIMIT: Duration = Duration::from_secs(60);
@@ -34,7 +57,11 @@ fn exit_code() -> Result<()> {
     for code in [0, 7] {
         let recording = Recording::empty()?;
         let script = format!("sleep 1; exit {code}");
-        run(&mut recording.recorder_command(&["--", "sh", "-c", &script])?, LIMIT)?.ended_with(code)?;
+        run(
+            &mut recording.recorder_command(&["--", "sh", "-c", &script])?,
+            LIMIT,
+        )?
+        .ended_with(code)?;
         recording.report(&["--format", "json"])?;
     }
     Ok(())
@@ -43,17 +70,31 @@ fn exit_code() -> Result<()> {
 /// A command that can't be started is named, and the code isn't 0.
 fn no_command() -> Result<()> {
     let recording = Recording::empty()?;
-    let finished = run(&mut recording.recorder_command(&["--", "no-such-command-here"])?, LIMIT)?;
-    ensure!(finished.code().is_some_and(|code| code != 0), "{:?}", finished.status);
-    ensure!(finished.stderr.contains("no-such-command-here"), "{}", finished.stderr);
+    let finished = run(
+        &mut recording.recorder_command(&["--", "no-such-command-here"])?,
+        LIMIT,
+    )?;
+    ensure!(
+        finished.code().is_some_and(|code| code != 0),
+        "{:?}",
+        finished.status
+    );
+    ensure!(
+        finished.stderr.contains("no-such-command-here"),
+        "{}",
+        finished.stderr
+    );
     Ok(())
 }
 
 /// A command that a signal ended gives 128 and the signal's number, as in a shell.
 fn command_signal() -> Result<()> {
     let recording = Recording::empty()?;
-    run(&mut recording.recorder_command(&["--", "sh", "-c", "sleep 1; kill -TERM $$"])?, LIMIT)?
-        .ended_with(128 + 15)?;
+    run(
+        &mut recording.recorder_command(&["--", "sh", "-c", "sleep 1; kill -TERM $$"])?,
+        LIMIT,
+    )?
+    .ended_with(128 + 15)?;
     Ok(())
 }
 
@@ -63,16 +104,24 @@ fn start(recording: &Recording) -> Result<Running> {
     let mut command = recording.recorder_command(&["--window", "1s", "--duration", "60s"])?;
     let mut recorder = Running::start(&mut command)?;
     let (mut size, mut grown) = (0, 0);
-    wait_until("the recording has grown three times", Duration::from_secs(30), || {
-        ensure!(recorder.is_running()?, "record ended: {}", recorder.stderr_so_far()?);
-        let now = fs::metadata(recording.path()).map_or(0, |metadata| metadata.len());
-        if now > size {
-            (size, grown) = (now, grown + 1);
-            // One window may be written in several pieces: let it come to its end.
-            thread::sleep(Duration::from_millis(300));
-        }
-        Ok(grown >= 3)
-    })?;
+    wait_until(
+        "the recording has grown three times",
+        Duration::from_secs(30),
+        || {
+            ensure!(
+                recorder.is_running()?,
+                "record ended: {}",
+                recorder.stderr_so_far()?
+            );
+            let now = fs::metadata(recording.path()).map_or(0, |metadata| metadata.len());
+            if now > size {
+                (size, grown) = (now, grown + 1);
+                // One window may be written in several pieces: let it come to its end.
+                thread::sleep(Duration::from_millis(300));
+            }
+            Ok(grown >= 3)
+        },
+    )?;
     Ok(recorder)
 }
 
@@ -89,15 +138,23 @@ fn sigkill() -> Result<()> {
     received.check()?;
     let stacks = recording.folded("on_cpu")?;
     let name = Workload::Spinner.name();
-    ensure!(stacks.iter().any(|stack| stack.process == name), "no stack of the spinner");
+    ensure!(
+        stacks.iter().any(|stack| stack.process == name),
+        "no stack of the spinner"
+    );
     recording.report(&[])?;
 
     // A file cut anywhere in its last window is what a kill at another moment leaves.
     let bytes = fs::read(recording.path())?;
     fs::write(recording.path(), &bytes[..bytes.len() - 7])?;
     recording.report(&[])?;
-    let left = Received::from_recording(&recording)?.windows("samples").len();
-    ensure!(left + 1 >= windows, "{left} of {windows} windows are left after a cut of 7 bytes");
+    let left = Received::from_recording(&recording)?
+        .windows("samples")
+        .len();
+    ensure!(
+        left + 1 >= windows,
+        "{left} of {windows} windows are left after a cut of 7 bytes"
+    );
     Ok(())
 }
 
@@ -112,10 +169,18 @@ fn sigint() -> Result<()> {
     recorder.signal(Signal::INT)?;
     recorder.finish(LIMIT)?.succeeded()?;
     let took = asked.elapsed();
-    ensure!(took < Duration::from_secs(10), "it took {:.1} s to stop", took.as_secs_f64());
+    ensure!(
+        took < Duration::from_secs(10),
+        "it took {:.1} s to stop",
+        took.as_secs_f64()
+    );
     let span = Received::from_recording(&recording)?.profiled_span("samples")?;
     let missing = interrupted.saturating_sub(span.end);
-    ensure!(missing < 300_000_000, "the last {} ms before the interrupt are missing", missing / 1_000_000);
+    ensure!(
+        missing < 300_000_000,
+        "the last {} ms before the interrupt are missing",
+        missing / 1_000_000
+    );
     Ok(())
 }
 
@@ -136,9 +201,18 @@ fn command_tree() -> Result<()> {
             foreign += sample.value;
         }
     });
-    ensure!(own > 200, "only {own} samples of the command's child in 4 s");
-    ensure!(unmarked == 0, "{unmarked} of {own} samples of the command's child are not marked");
-    ensure!(foreign == 0, "{foreign} samples of another process are marked as the command's");
+    ensure!(
+        own > 200,
+        "only {own} samples of the command's child in 4 s"
+    );
+    ensure!(
+        unmarked == 0,
+        "{unmarked} of {own} samples of the command's child are not marked"
+    );
+    ensure!(
+        foreign == 0,
+        "{foreign} samples of another process are marked as the command's"
+    );
     Ok(())
 }
 
@@ -153,7 +227,10 @@ fn default_file() -> Result<()> {
     let [name] = &names[..] else {
         anyhow::bail!("not one file: {names:?}");
     };
-    ensure!(name.starts_with("evenkeel-") && name.ends_with(".otlp"), "{name}");
+    ensure!(
+        name.starts_with("evenkeel-") && name.ends_with(".otlp"),
+        "{name}"
+    );
     evenkeel_tests::evenkeel::report(&folder.path().join(name), &[])?;
     Ok(())
 }

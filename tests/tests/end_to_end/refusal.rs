@@ -11,11 +11,31 @@ use evenkeel_tests::{
 };
 
 pub(crate) const TESTS: &[Test] = &[
-    Test::new("refusal::all_bad_settings_are_listed_together", &[], bad_settings),
-    Test::new("refusal::an_unknown_option_is_bad_usage", &[], unknown_option),
-    Test::new("refusal::a_file_that_is_no_recording_is_refused", &[], no_recording),
-    Test::new("refusal::an_unprivileged_user_is_told_what_is_missing", PRIVILEGES, unprivileged),
-    Test::new("refusal::a_missing_capability_is_named", PRIVILEGES, missing_capability),
+    Test::new(
+        "refusal::all_bad_settings_are_listed_together",
+        &[],
+        bad_settings,
+    ),
+    Test::new(
+        "refusal::an_unknown_option_is_bad_usage",
+        &[],
+        unknown_option,
+    ),
+    Test::new(
+        "refusal::a_file_that_is_no_recording_is_refused",
+        &[],
+        no_recording,
+    ),
+    Test::new(
+        "refusal::an_unprivileged_user_is_told_what_is_missing",
+        PRIVILEGES,
+        unprivileged,
+    ),
+    Test::new(
+        "refusal::a_missing_capability_is_named",
+        PRIVILEGES,
+        missing_capability,
+    ),
 ];
 
 const PRIVILEGES: &[Need] = &[Need::Root, Need::Bpf, Need::Program("setpriv")];
@@ -49,7 +69,10 @@ fn bad_settings() -> Result<()> {
         command
             .env("OTEL_EXPORTER_OTLP_PROTOCOL", "carrier-pigeon")
             .env("OTEL_EXPORTER_OTLP_TIMEOUT", "soon")
-            .env("OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE", "sideways");
+            .env(
+                "OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE",
+                "sideways",
+            );
         let finished = run(&mut command, LIMIT)?.ended_with(2)?;
         ensure_says(&finished, &["--frequency", "--window", "no_such_signal"])?;
         if subcommand == "agent" {
@@ -73,7 +96,11 @@ fn bad_settings() -> Result<()> {
 
 /// An option that doesn't exist: exit 2, and it is named.
 fn unknown_option() -> Result<()> {
-    let finished = run(&mut evenkeel::command(&["report", "--no-such-option", "x"])?, LIMIT)?.ended_with(2)?;
+    let finished = run(
+        &mut evenkeel::command(&["report", "--no-such-option", "x"])?,
+        LIMIT,
+    )?
+    .ended_with(2)?;
     ensure_says(&finished, &["--no-such-option"])
 }
 
@@ -120,7 +147,10 @@ fn unprivileged() -> Result<()> {
 /// Root without one of the capabilities that nothing can do without: exit 1, and that one is named.
 /// `CAP_SYS_ADMIN`, which stands for both, is taken away too.
 fn missing_capability() -> Result<()> {
-    for (dropped, name) in [("-bpf,-sys_admin", "CAP_BPF"), ("-perfmon,-sys_admin", "CAP_PERFMON")] {
+    for (dropped, name) in [
+        ("-bpf,-sys_admin", "CAP_BPF"),
+        ("-perfmon,-sys_admin", "CAP_PERFMON"),
+    ] {
         let options = ["--bounding-set", dropped, "--inh-caps", dropped];
         let finished = with_privileges(&options, &["record", "--duration", "1s"])?.ended_with(1)?;
         ensure_says(&finished, &["evenkeel: ", name])?;

@@ -18,7 +18,11 @@ pub(crate) const TESTS: &[Test] = &[
         &[Need::Root, Need::Bpf, Need::Cpus(2)],
         six_spinners,
     ),
-    Test::new("run_queue::an_idle_machine_has_no_endless_waits", RECORDING, idle),
+    Test::new(
+        "run_queue::an_idle_machine_has_no_endless_waits",
+        RECORDING,
+        idle,
+    ),
 ];
 
 /// The sum of the waits is within 5 % of field 2 of the spinners' schedstat, and none is longer than the
@@ -30,7 +34,11 @@ fn six_spinners() -> Result<()> {
         Duration::from_secs(90),
     )?;
     let recorder = recording.recorder.as_ref().context("the recorder")?;
-    let waited: f64 = printed(recorder, "schedstat")?.iter().map(|row| row[2]).sum::<f64>() / 1e9;
+    let waited: f64 = printed(recorder, "schedstat")?
+        .iter()
+        .map(|row| row[2])
+        .sum::<f64>()
+        / 1e9;
     let run = recorder.elapsed.as_secs_f64();
 
     let received = Received::from_recording(&recording)?;
@@ -39,7 +47,10 @@ fn six_spinners() -> Result<()> {
         "{} waits, sum {:.3} s, schedstat says {waited:.3} s, longest at most {:.3} s",
         waits.count, waits.sum, waits.highest_bound
     );
-    ensure!(waited > 35.0, "the spinners waited for {waited:.1} s only: not six on two CPUs");
+    ensure!(
+        waited > 35.0,
+        "the spinners waited for {waited:.1} s only: not six on two CPUs"
+    );
     ensure!(
         (waits.sum - waited).abs() <= waited * 0.05,
         "the sum of waits is {:.3} s instead of {waited:.3} s, off by {:+.2} %",
@@ -59,7 +70,12 @@ fn six_spinners() -> Result<()> {
 /// the run, and the sum is below its length times the CPUs.
 fn idle() -> Result<()> {
     let recording = Recording::make(
-        &["--", "sh", "-c", "sleep 5; for i in 1 2 3 4; do sleep 0.2; done"],
+        &[
+            "--",
+            "sh",
+            "-c",
+            "sleep 5; for i in 1 2 3 4; do sleep 0.2; done",
+        ],
         Duration::from_secs(60),
     )?;
     let recorder = recording.recorder.as_ref().context("the recorder")?;

@@ -19,8 +19,17 @@ use evenkeel_tests::{
 use rustix::process::Signal;
 
 pub(crate) const TESTS: &[Test] = &[
-    Test::new("stolen::twenty_loaded_seconds_agree_with_the_kernel", RECORDING, short),
-    Test::new("stolen::fifty_ticks_agree_within_10_percent", RECORDING, long).only_in_all(),
+    Test::new(
+        "stolen::twenty_loaded_seconds_agree_with_the_kernel",
+        RECORDING,
+        short,
+    ),
+    Test::new(
+        "stolen::fifty_ticks_agree_within_10_percent",
+        RECORDING,
+        long,
+    )
+    .only_in_all(),
 ];
 
 /// Ticks from which on 10 % is asked for.
@@ -65,7 +74,9 @@ fn loaded(limit: Duration) -> Result<(f64, f64, Growth)> {
 fn compare(profile: f64, counter: f64, kernel: Growth) -> Result<()> {
     let expected = kernel.steal_seconds;
     let tolerance = (expected * 0.1).max(ROUNDING_SECONDS);
-    println!("stolen: profile {profile:.3} s, counter {counter:.3} s, the kernel says {expected:.3} s");
+    println!(
+        "stolen: profile {profile:.3} s, counter {counter:.3} s, the kernel says {expected:.3} s"
+    );
     for (what, seen) in [("profile", profile), ("counter", counter)] {
         ensure!(
             (seen - expected).abs() <= tolerance,
