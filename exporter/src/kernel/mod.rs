@@ -1,3 +1,5 @@
 //! The kernel's side: type information, requirements, CPUs.
 
 pub mod btf;
+pub mod cpus;
+pub mod requirements;
