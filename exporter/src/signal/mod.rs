@@ -1,1 +1,3 @@
 //! One module a signal.
+
+pub mod host;
