@@ -1,1 +1,4 @@
 //! The capturing half of Evenkeel.
+
+pub mod kernel;
+pub mod signal;

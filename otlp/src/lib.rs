@@ -3,3 +3,4 @@
 
 pub mod histogram;
 pub mod model;
+pub mod scale_table;

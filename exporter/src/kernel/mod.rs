@@ -1,0 +1,3 @@
+//! The kernel's side: type information, requirements, CPUs.
+
+pub mod btf;
