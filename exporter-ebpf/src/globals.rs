@@ -47,6 +47,8 @@ globals! {
     HAS_PREV_STATE_ARGUMENT: u64;
     /// 1 where `sched_process_exit` says whether the whole process is gone (second argument).
     HAS_GROUP_DEAD_ARGUMENT: u64;
+    /// 1 where run-queue waits are measured; 0 where the programs only serve `stolen`.
+    RUN_QUEUE: u64;
     /// 1 where user stacks are walked.
     WALK_USER_STACKS: u64;
     /// Bits of a return address that are part of the address: all but arm64's pointer

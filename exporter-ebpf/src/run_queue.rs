@@ -61,7 +61,10 @@ pub fn sched_switch(context: BtfTracePointContext) -> i32 {
     let next = Task::from_argument(context.arg::<*const c_void>(2));
     counters::count(Counter::Switches);
     charge_stolen(previous);
-
+    if globals::RUN_QUEUE.load() == 0 {
+        return 0;
+    }
+    // SAFETY: the helper takes nothing.
     let now = unsafe { bpf_ktime_get_ns() };
     if previous.tid() != 0 {
         leave(previous, preempted || previous_state(&context, previous) == 0, now);

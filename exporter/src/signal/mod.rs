@@ -1,1 +1,5 @@
-//! One module a signal.
+//! What is measured. One module a signal; the kernel's half is in `kernel/`.
+
+mod kind;
+
+pub use self::kind::{Signal, UnknownSignal};
