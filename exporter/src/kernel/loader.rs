@@ -43,7 +43,7 @@ pub enum KernelError {
     Btf(#[from] BtfError),
     /// Which CPUs there are is not known.
     #[error(transparent)]
-    Cpus(#[from] cpus::CpusError),
+    Cpus(#[from] cpus::CpuError),
     /// The object was refused as a whole, or its maps could not be made.
     #[error("cannot load the kernel programs: {0}")]
     Load(#[from] EbpfError),
@@ -96,7 +96,7 @@ impl Kernel {
     ) -> Result<(Self, Events), KernelError> {
         let object = Object::from_environment()?;
         let btf = Btf::from_sys(sys_root)?;
-        let possible_cpus = cpus::possible(sys_root)?;
+        let possible_cpus = cpus::possible_count(sys_root)?;
         let online = cpus::online(sys_root)?;
         let mut globals = Globals::from_btf(&btf);
         drop(btf);
