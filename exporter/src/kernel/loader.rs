@@ -19,7 +19,7 @@ use super::{
     object::{Object, ObjectError},
     probe::{Hook, PROGRAMS, Program, State, signal_state},
     sampling::Sampling,
-    self_test::{self, HelperCosts},
+    self_test,
 };
 use crate::signal::Signal;
 
@@ -120,11 +120,11 @@ impl Kernel {
                     withdraw_dependents(&mut globals);
                     ebpf = load(&object, &globals, possible_cpus, &aya_btf)?;
                 }
-                findings.costs
+                Some(findings.costs)
             }
             Err(reason) => {
                 tracing::warn!(reason, "The offsets of kernel fields could not be proved.");
-                HelperCosts::default()
+                None
             }
         };
 
@@ -286,8 +286,6 @@ fn prove(
     globals: &Globals,
     proc_root: &Path,
 ) -> Result<self_test::Findings, String> {
-    let map = MappedArray::new("SELF_TEST", ebpf.take_map("SELF_TEST"), self_test::WORDS)
-        .map_err(|error| error.to_string())?;
     let program: &mut BtfTracePoint = ebpf
         .program_mut("self_test")
         .ok_or("the object has no self-test")?
@@ -297,8 +295,14 @@ fn prove(
         .load("sched_process_fork", btf)
         .map_err(|error| in_short(&error))?;
     program.attach().map_err(|error| in_short(&error))?;
+    // A map can be taken only after the programs that use it were loaded: that closes it.
+    let map = MappedArray::new("SELF_TEST", ebpf.take_map("SELF_TEST"), self_test::WORDS)
+        .map_err(|error| error.to_string())?;
     let findings = self_test::run(&map, globals, proc_root).map_err(|error| error.to_string());
-    if let Err(error) = program.unload() {
+    let unloaded = ebpf
+        .program_mut("self_test")
+        .map_or(Ok(()), |program| <&mut BtfTracePoint>::try_from(program)?.unload());
+    if let Err(error) = unloaded {
         tracing::debug!(%error, "The self-test could not be unloaded.");
     }
     findings

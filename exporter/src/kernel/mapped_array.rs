@@ -2,7 +2,7 @@
 
 use std::{os::fd::AsFd as _, sync::atomic::{AtomicU64, Ordering}};
 
-use aya::maps::{Array, IterableMap as _, Map, MapData};
+use aya::maps::Map;
 use memmap2::{MmapOptions, MmapRaw};
 
 /// The map could not be mapped.
@@ -27,26 +27,23 @@ pub enum MappedArrayError {
 /// An array of 64-bit words that kernel programs write and we read.
 #[derive(Debug)]
 pub struct MappedArray {
-    // The map lives as long as its descriptor or a mapping does; both are kept.
-    _map: Array<MapData, u64>,
+    // A mapping keeps the map alive without its descriptor (kernel/bpf/syscall.c, bpf_map_mmap).
     memory: MmapRaw,
     words: usize,
 }
 
 impl MappedArray {
-    /// Maps `words` words of an array that was made with `BPF_F_MMAPABLE`.
+    /// Maps `words` words of an array that was made with `BPF_F_MMAPABLE`. The array may hold
+    /// structures of whole words.
     pub fn new(name: &'static str, map: Option<Map>, words: usize) -> Result<Self, MappedArrayError> {
-        let missing = || MappedArrayError::Missing { name };
-        let map = Array::<MapData, u64>::try_from(map.ok_or_else(missing)?).map_err(|_| missing())?;
+        let Some(Map::Array(map)) = map else {
+            return Err(MappedArrayError::Missing { name });
+        };
         let memory = MmapOptions::new()
             .len(words * size_of::<u64>())
-            .map_raw_read_only(&map.map().fd().as_fd())
+            .map_raw_read_only(&map.fd().as_fd())
             .map_err(|source| MappedArrayError::Map { name, source })?;
-        Ok(Self {
-            _map: map,
-            memory,
-            words,
-        })
+        Ok(Self { memory, words })
     }
 
     /// The word at an index; 0 beyond the end.

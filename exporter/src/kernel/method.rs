@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use evenkeel_semconv::attribute::value::evenkeel_method_clock_cost as cost;
 use sha2::{Digest as _, Sha256};
 
 use super::{globals::Globals, object::hex, probe::{Program, State}, self_test::HelperCosts};
@@ -22,8 +23,8 @@ pub struct Method {
     pub fingerprint: String,
     /// The text that the fingerprint is over, for people who wonder what differs.
     pub description: String,
-    /// Cost of the helpers on this host.
-    pub costs: HelperCosts,
+    /// Cost of the helpers on this host; `None` where the self-test did not run.
+    pub costs: Option<HelperCosts>,
 }
 
 impl Method {
@@ -33,7 +34,7 @@ impl Method {
         programs: &[(&'static Program, State)],
         globals: &Globals,
         frequency: u64,
-        costs: HelperCosts,
+        costs: Option<HelperCosts>,
     ) -> Self {
         let mut description = format!("object={digest}");
         // Writing to a String cannot fail.
@@ -52,11 +53,14 @@ impl Method {
         }
     }
 
-    /// The clock's cost as a class, nanoseconds rounded up to a power of two. The class and not
-    /// the number is an attribute: a number would make a new series at each start.
-    pub fn clock_cost_class(&self) -> String {
-        let nanos = self.costs.clock.max(1.0).ceil() as u64;
-        format!("<={}ns", nanos.next_power_of_two())
+    /// The clock's cost as a class (`evenkeel.method.clock.cost`); `None` when it was not measured.
+    /// The class and not the number is an attribute: a number would make a new series at each start.
+    pub fn clock_cost(&self) -> Option<&'static str> {
+        match self.costs?.clock {
+            nanos if nanos < 100.0 => Some(cost::FAST),
+            nanos if nanos < 1_000.0 => Some(cost::SLOW),
+            _ => Some(cost::VERY_SLOW),
+        }
     }
 }
 
@@ -67,7 +71,7 @@ mod tests {
 
     fn method(state: State, frequency: u64) -> Method {
         let programs: Vec<_> = PROGRAMS.iter().map(|program| (program, state.clone())).collect();
-        Method::new("abc", &programs, &Globals::default(), frequency, HelperCosts::default())
+        Method::new("abc", &programs, &Globals::default(), frequency, None)
     }
 
     /// The fingerprint is the same for the same method, and another when a hook or a rate is.
@@ -80,13 +84,17 @@ mod tests {
         assert_eq!(base.fingerprint.len(), 16);
     }
 
-    /// Two starts that measure 39.6 and 41.2 ns are of one class.
+    /// Two starts that measure 39.6 and 41.2 ns are of one class; what was not measured has none.
     #[test]
     fn clock_cost_is_a_class() {
         let mut method = method(State::Attached, 99);
-        method.costs.clock = 39.6;
-        assert_eq!(method.clock_cost_class(), "<=64ns");
-        method.costs.clock = 41.2;
-        assert_eq!(method.clock_cost_class(), "<=64ns");
+        assert_eq!(method.clock_cost(), None);
+        for clock in [39.6, 41.2] {
+            method.costs = Some(HelperCosts {
+                clock,
+                ..HelperCosts::default()
+            });
+            assert_eq!(method.clock_cost(), Some("fast"));
+        }
     }
 }
