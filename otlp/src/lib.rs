@@ -3,4 +3,6 @@
 
 pub mod histogram;
 pub mod model;
+mod names;
 pub mod scale_table;
+pub mod view;
