@@ -6,16 +6,11 @@ use std::path::{Path, PathBuf};
 use evenkeel_otlp::{
     histogram::ExponentialHistogram,
     model::{Metric, Point, PointValue},
+    scale_table::KERNEL_SCALE,
 };
 use evenkeel_semconv::metric;
 
 use super::{Losses, Moment, Stat, StealClock, read};
-
-/// Scale 5: a bucket is 2.2 % wide, as in the distributions that the kernel programs record.
-const SCALE: i32 = 5;
-/// Buckets kept, the last one for a whole second. The smallest share, one tick in the longest
-/// interval, lies 13 octaves down.
-const BUCKETS: usize = 13 * 32;
 
 /// Shortest interval: below it, one tick of 10 ms is too coarse a share.
 const SHORTEST_NANOS: u64 = 500_000_000;
@@ -33,9 +28,8 @@ pub struct StealTicker {
     previous: Vec<(u32, u64)>,
     seen: Option<Moment>,
     start_unix_nanos: u64,
-    zero_count: u64,
-    sum: f64,
-    buckets: Box<[u64]>,
+    /// From one tick in the longest interval to 1 it spans 13 octaves, 416 buckets.
+    shares: ExponentialHistogram,
     losses: Losses,
     buffer: Vec<u8>,
 }
@@ -51,9 +45,7 @@ impl StealTicker {
             previous: Vec::new(),
             seen: None,
             start_unix_nanos: 0,
-            zero_count: 0,
-            sum: 0.0,
-            buckets: vec![0; BUCKETS].into(),
+            shares: ExponentialHistogram::new(KERNEL_SCALE),
             losses: Losses::default(),
             buffer: Vec::new(),
         }
@@ -105,13 +97,13 @@ impl StealTicker {
         if elapsed > LONGEST_NANOS {
             self.losses.late += 1;
         } else {
-            self.shares(&stolen, elapsed);
+            self.record_shares(&stolen, elapsed);
         }
         self.seen = Some(now);
         self.previous = stolen;
     }
 
-    fn shares(&mut self, stolen: &[(u32, u64)], elapsed: u64) {
+    fn record_shares(&mut self, stolen: &[(u32, u64)], elapsed: u64) {
         let seconds = elapsed as f64 / 1e9;
         // A tick that came late, most likely because this CPU was stolen, stands for all the
         // seconds it covers; else the worst seconds would be missing.
@@ -133,32 +125,17 @@ impl StealTicker {
             if grown as f64 > 1.1 * possible {
                 self.losses.out_of_range += 1;
             }
-            self.add((grown as f64 / possible).min(1.0), weight);
-        }
-    }
-
-    fn add(&mut self, share: f64, weight: u64) {
-        self.sum += share * weight as f64;
-        if share <= 0.0 {
-            self.zero_count += weight;
-            return;
-        }
-        // Bucket `i` holds (2^(i/32), 2^((i+1)/32)]; the last one, -1, ends at 1.
-        let index = (share.log2() * f64::from(1 << SCALE)).ceil() as i64 - 1;
-        let slot = (index + BUCKETS as i64).clamp(0, BUCKETS as i64 - 1);
-        if let Some(count) = usize::try_from(slot)
-            .ok()
-            .and_then(|slot| self.buckets.get_mut(slot))
-        {
-            *count += weight;
+            let share = (grown as f64 / possible).min(1.0);
+            for _ in 0..weight {
+                self.shares.record(share);
+            }
         }
     }
 
     /// The distribution since the first tick; absent until a share was recorded.
     #[must_use]
     pub fn metric(&self) -> Option<Metric> {
-        let histogram = self.histogram();
-        if histogram.zero_count == 0 && histogram.counts.is_empty() {
+        if self.shares.count() == 0 {
             return None;
         }
         Some(Metric {
@@ -166,29 +143,9 @@ impl StealTicker {
             points: vec![Point {
                 attributes: Vec::new(),
                 start_unix_nanos: self.start_unix_nanos,
-                value: PointValue::Histogram(histogram),
+                value: PointValue::Histogram(self.shares.clone()),
             }],
         })
-    }
-
-    fn histogram(&self) -> ExponentialHistogram {
-        let used = |count: &u64| *count > 0;
-        let first = self.buckets.iter().position(used);
-        let last = self.buckets.iter().rposition(used);
-        let (first, counts) = match (first, last) {
-            (Some(first), Some(last)) => (
-                first,
-                self.buckets.get(first..=last).unwrap_or_default().to_vec(),
-            ),
-            _ => (BUCKETS, Vec::new()),
-        };
-        ExponentialHistogram {
-            scale: SCALE,
-            zero_count: self.zero_count,
-            sum: self.sum,
-            offset: first as i32 - BUCKETS as i32,
-            counts,
-        }
     }
 }
 
@@ -223,8 +180,8 @@ mod tests {
     }
 
     fn counts(ticker: &StealTicker) -> (u64, i32, Vec<u64>) {
-        let histogram = ticker.histogram();
-        (histogram.zero_count, histogram.offset, histogram.counts)
+        let shares = ticker.shares.clone();
+        (shares.zero_count, shares.offset, shares.counts)
     }
 
     /// Shares land in the bucket whose upper bound is at or above them: a half is the end of
