@@ -14,6 +14,7 @@ use super::{
     btf::{Btf, BtfError},
     cpus,
     globals::Globals,
+    map_memory,
     mapped_array::{MappedArray, MappedArrayError},
     method::Method,
     object::{Object, ObjectError},
@@ -21,7 +22,7 @@ use super::{
     sampling::Sampling,
     self_test,
 };
-use crate::signal::Signal;
+use crate::signal::{Signal, host::StealClock};
 
 /// Ring-buffer bytes for each CPU: two seconds of samples with the deepest stacks (99 Hz, 5 KiB)
 /// are 1 MiB; ordinary ones are 300 bytes.
@@ -82,6 +83,7 @@ pub struct Kernel {
     method: Method,
     object_digest: String,
     possible_cpus: usize,
+    map_bytes: Vec<(String, u64)>,
 }
 
 /// The ring buffer of samples and process events.
@@ -100,13 +102,12 @@ impl Kernel {
         let online = cpus::online(sys_root)?;
         let mut globals = Globals::from_btf(&btf);
         drop(btf);
-        let mut refusals = Vec::new();
         globals.set("WALK_USER_STACKS", 1);
         globals.set(
             "RUN_QUEUE",
             u64::from(settings.signals.contains(&Signal::Scheduler)),
         );
-        let steal = steal_state(&mut globals, settings);
+        let steal = steal_lacking(&mut globals, settings, proc_root, sys_root);
 
         let aya_btf = aya::Btf::from_sys_fs()?;
         let mut ebpf = load(&object, &globals, possible_cpus, &aya_btf)?;
@@ -114,7 +115,7 @@ impl Kernel {
             Ok(findings) => {
                 if !findings.wrong.is_empty() {
                     for (global, reason) in findings.wrong {
-                        refusals.push(reason.clone());
+                        tracing::warn!(global, reason, "A kernel field is not where it should be.");
                         globals.refuse(global, reason);
                     }
                     withdraw_dependents(&mut globals);
@@ -172,6 +173,7 @@ impl Kernel {
         }
 
         let signals = signal_states(settings, &programs, steal, &globals);
+        let map_bytes = map_memory::by_map(&ebpf, proc_root);
         let counters = MappedArray::new(
             "COUNTERS",
             ebpf.take_map("COUNTERS"),
@@ -203,6 +205,7 @@ impl Kernel {
             method,
             object_digest: object.digest,
             possible_cpus,
+            map_bytes,
         };
         Ok((kernel, events))
     }
@@ -264,6 +267,11 @@ impl Kernel {
     /// CPUs that the kernel has banks for.
     pub fn possible_cpus(&self) -> usize {
         self.possible_cpus
+    }
+
+    /// Bytes of each map of the object.
+    pub fn map_bytes(&self) -> &[(String, u64)] {
+        &self.map_bytes
     }
 
     /// The loaded object, for run times and map sizes.
@@ -347,9 +355,19 @@ fn withdraw_dependents(globals: &mut Globals) {
     }
 }
 
-/// Whether stolen time can be measured; sets `HAS_STEAL`.
-fn steal_state(globals: &mut Globals, settings: &CaptureSettings) -> Option<String> {
-    let lacking = globals.lacking(&["TASK_CFS_RQ", "CFS_RQ_RQ", "RQ_PREV_STEAL_TIME"]);
+/// Why stolen time cannot be measured, if so; sets `HAS_STEAL`.
+fn steal_lacking(
+    globals: &mut Globals,
+    settings: &CaptureSettings,
+    proc_root: &Path,
+    sys_root: &Path,
+) -> Option<String> {
+    let lacking = match StealClock::detect(proc_root, sys_root) {
+        StealClock::Absent { reason } => Some(reason.to_owned()),
+        StealClock::Counted { .. } | StealClock::Unknown { .. } => {
+            globals.lacking(&["TASK_CFS_RQ", "CFS_RQ_RQ", "RQ_PREV_STEAL_TIME"])
+        }
+    };
     let wanted = settings.signals.contains(&Signal::Stolen);
     globals.set("HAS_STEAL", u64::from(lacking.is_none() && wanted));
     lacking

@@ -6,6 +6,7 @@ pub mod cpus;
 pub mod event;
 pub mod globals;
 pub mod loader;
+mod map_memory;
 pub mod mapped_array;
 pub mod method;
 pub mod object;
