@@ -5,6 +5,9 @@
 //! so that a build needs neither the generator nor a network.
 #![forbid(unsafe_code)]
 
+pub mod conformity;
+#[cfg(feature = "generate")]
+pub mod generate;
 #[rustfmt::skip]
 mod generated;
 

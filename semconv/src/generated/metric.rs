@@ -1,9 +1,9 @@
-//! Metric descriptors. Generated from the registry by `semconv-generate`: do not edit.
+//! Metrics. Generated from the registry by `semconv-generate`: do not edit.
 
 use super::attribute;
 use crate::{Instrument, MetricAttribute, MetricDescriptor, Number, Requirement};
 
-/// Context switches of the whole host. (counter, `{context_switch}`)
+/// Context switches of the whole host. Counter in `{context_switch}`.
 pub static EVENKEEL_CPU_CONTEXT_SWITCHES: MetricDescriptor = MetricDescriptor {
     name: "evenkeel.cpu.context_switches",
     unit: "{context_switch}",
@@ -13,7 +13,7 @@ pub static EVENKEEL_CPU_CONTEXT_SWITCHES: MetricDescriptor = MetricDescriptor {
     attributes: &[],
 };
 
-/// Time a runnable task waited on a run queue before it ran. (histogram, `s`)
+/// Time a runnable task waited on a run queue before it ran. Histogram in `s`.
 pub static EVENKEEL_CPU_RUN_QUEUE_WAIT_DURATION: MetricDescriptor = MetricDescriptor {
     name: "evenkeel.cpu.run_queue.wait.duration",
     unit: "s",
@@ -21,11 +21,14 @@ pub static EVENKEEL_CPU_RUN_QUEUE_WAIT_DURATION: MetricDescriptor = MetricDescri
     instrument: Instrument::Histogram,
     number: Number::Double,
     attributes: &[
-        MetricAttribute { name: attribute::EVENKEEL_CPU_RUN_QUEUE_ENQUEUE_REASON, requirement: Requirement::Required },
+        MetricAttribute {
+            name: attribute::EVENKEEL_CPU_RUN_QUEUE_ENQUEUE_REASON,
+            requirement: Requirement::Required,
+        },
     ],
 };
 
-/// CPU time that the hypervisor gave to others while this host had work to do. (counter, `s`)
+/// CPU time that the hypervisor gave to others while this host had work to do. Counter in `s`.
 pub static EVENKEEL_CPU_STOLEN_TIME: MetricDescriptor = MetricDescriptor {
     name: "evenkeel.cpu.stolen.time",
     unit: "s",
@@ -33,11 +36,14 @@ pub static EVENKEEL_CPU_STOLEN_TIME: MetricDescriptor = MetricDescriptor {
     instrument: Instrument::Counter,
     number: Number::Double,
     attributes: &[
-        MetricAttribute { name: attribute::CPU_LOGICAL_NUMBER, requirement: Requirement::OptIn },
+        MetricAttribute {
+            name: attribute::CPU_LOGICAL_NUMBER,
+            requirement: Requirement::OptIn,
+        },
     ],
 };
 
-/// Share of each second of each CPU that was stolen. (histogram, `1`)
+/// Share of each second of each CPU that was stolen. Histogram in `1`.
 pub static EVENKEEL_CPU_STOLEN_UTILIZATION: MetricDescriptor = MetricDescriptor {
     name: "evenkeel.cpu.stolen.utilization",
     unit: "1",
@@ -45,11 +51,14 @@ pub static EVENKEEL_CPU_STOLEN_UTILIZATION: MetricDescriptor = MetricDescriptor 
     instrument: Instrument::Histogram,
     number: Number::Double,
     attributes: &[
-        MetricAttribute { name: attribute::CPU_LOGICAL_NUMBER, requirement: Requirement::OptIn },
+        MetricAttribute {
+            name: attribute::CPU_LOGICAL_NUMBER,
+            requirement: Requirement::OptIn,
+        },
     ],
 };
 
-/// Windows that wait to be sent. (updowncounter, `{window}`)
+/// Windows that wait to be sent. UpDownCounter in `{window}`.
 pub static EVENKEEL_EXPORT_QUEUE_LENGTH: MetricDescriptor = MetricDescriptor {
     name: "evenkeel.export.queue.length",
     unit: "{window}",
@@ -57,11 +66,14 @@ pub static EVENKEEL_EXPORT_QUEUE_LENGTH: MetricDescriptor = MetricDescriptor {
     instrument: Instrument::UpDownCounter,
     number: Number::Int,
     attributes: &[
-        MetricAttribute { name: attribute::EVENKEEL_EXPORT_SIGNAL, requirement: Requirement::Required },
+        MetricAttribute {
+            name: attribute::EVENKEEL_EXPORT_SIGNAL,
+            requirement: Requirement::Required,
+        },
     ],
 };
 
-/// Memory that the waiting windows occupy. (updowncounter, `By`)
+/// Memory that the waiting windows occupy. UpDownCounter in `By`.
 pub static EVENKEEL_EXPORT_QUEUE_SIZE: MetricDescriptor = MetricDescriptor {
     name: "evenkeel.export.queue.size",
     unit: "By",
@@ -69,11 +81,14 @@ pub static EVENKEEL_EXPORT_QUEUE_SIZE: MetricDescriptor = MetricDescriptor {
     instrument: Instrument::UpDownCounter,
     number: Number::Int,
     attributes: &[
-        MetricAttribute { name: attribute::EVENKEEL_EXPORT_SIGNAL, requirement: Requirement::Required },
+        MetricAttribute {
+            name: attribute::EVENKEEL_EXPORT_SIGNAL,
+            requirement: Requirement::Required,
+        },
     ],
 };
 
-/// Time from sending a request to its answer or failure. (histogram, `s`)
+/// Time from sending a request to its answer or failure. Histogram in `s`.
 pub static EVENKEEL_EXPORT_REQUEST_DURATION: MetricDescriptor = MetricDescriptor {
     name: "evenkeel.export.request.duration",
     unit: "s",
@@ -81,11 +96,14 @@ pub static EVENKEEL_EXPORT_REQUEST_DURATION: MetricDescriptor = MetricDescriptor
     instrument: Instrument::Histogram,
     number: Number::Double,
     attributes: &[
-        MetricAttribute { name: attribute::EVENKEEL_EXPORT_SIGNAL, requirement: Requirement::Required },
+        MetricAttribute {
+            name: attribute::EVENKEEL_EXPORT_SIGNAL,
+            requirement: Requirement::Required,
+        },
     ],
 };
 
-/// Requests that were sent again. (counter, `{retry}`)
+/// Requests that were sent again. Counter in `{retry}`.
 pub static EVENKEEL_EXPORT_RETRIES: MetricDescriptor = MetricDescriptor {
     name: "evenkeel.export.retries",
     unit: "{retry}",
@@ -93,11 +111,14 @@ pub static EVENKEEL_EXPORT_RETRIES: MetricDescriptor = MetricDescriptor {
     instrument: Instrument::Counter,
     number: Number::Int,
     attributes: &[
-        MetricAttribute { name: attribute::EVENKEEL_EXPORT_SIGNAL, requirement: Requirement::Required },
+        MetricAttribute {
+            name: attribute::EVENKEEL_EXPORT_SIGNAL,
+            requirement: Requirement::Required,
+        },
     ],
 };
 
-/// Windows by what became of them. (counter, `{window}`)
+/// Windows by what became of them. Counter in `{window}`.
 pub static EVENKEEL_EXPORT_WINDOWS: MetricDescriptor = MetricDescriptor {
     name: "evenkeel.export.windows",
     unit: "{window}",
@@ -105,12 +126,18 @@ pub static EVENKEEL_EXPORT_WINDOWS: MetricDescriptor = MetricDescriptor {
     instrument: Instrument::Counter,
     number: Number::Int,
     attributes: &[
-        MetricAttribute { name: attribute::EVENKEEL_EXPORT_OUTCOME, requirement: Requirement::Required },
-        MetricAttribute { name: attribute::EVENKEEL_EXPORT_SIGNAL, requirement: Requirement::Required },
+        MetricAttribute {
+            name: attribute::EVENKEEL_EXPORT_OUTCOME,
+            requirement: Requirement::Required,
+        },
+        MetricAttribute {
+            name: attribute::EVENKEEL_EXPORT_SIGNAL,
+            requirement: Requirement::Required,
+        },
     ],
 };
 
-/// Measured cost of one call of a BPF helper on this host. (gauge, `s`)
+/// Measured cost of one call of a BPF helper on this host. Gauge in `s`.
 pub static EVENKEEL_HELPER_COST: MetricDescriptor = MetricDescriptor {
     name: "evenkeel.helper.cost",
     unit: "s",
@@ -118,11 +145,14 @@ pub static EVENKEEL_HELPER_COST: MetricDescriptor = MetricDescriptor {
     instrument: Instrument::Gauge,
     number: Number::Double,
     attributes: &[
-        MetricAttribute { name: attribute::EVENKEEL_HELPER_NAME, requirement: Requirement::Required },
+        MetricAttribute {
+            name: attribute::EVENKEEL_HELPER_NAME,
+            requirement: Requirement::Required,
+        },
     ],
 };
 
-/// Kernel memory that the maps of the agent occupy. (updowncounter, `By`)
+/// Kernel memory that the maps of the agent occupy. UpDownCounter in `By`.
 pub static EVENKEEL_MAP_MEMORY_USAGE: MetricDescriptor = MetricDescriptor {
     name: "evenkeel.map.memory.usage",
     unit: "By",
@@ -130,11 +160,14 @@ pub static EVENKEEL_MAP_MEMORY_USAGE: MetricDescriptor = MetricDescriptor {
     instrument: Instrument::UpDownCounter,
     number: Number::Int,
     attributes: &[
-        MetricAttribute { name: attribute::EVENKEEL_MAP_NAME, requirement: Requirement::Recommended },
+        MetricAttribute {
+            name: attribute::EVENKEEL_MAP_NAME,
+            requirement: Requirement::Recommended,
+        },
     ],
 };
 
-/// Time that tasks were stalled for want of a resource. (counter, `s`)
+/// Time that tasks were stalled for want of a resource. Counter in `s`.
 pub static EVENKEEL_PRESSURE_STALL_TIME: MetricDescriptor = MetricDescriptor {
     name: "evenkeel.pressure.stall.time",
     unit: "s",
@@ -142,12 +175,18 @@ pub static EVENKEEL_PRESSURE_STALL_TIME: MetricDescriptor = MetricDescriptor {
     instrument: Instrument::Counter,
     number: Number::Double,
     attributes: &[
-        MetricAttribute { name: attribute::EVENKEEL_PRESSURE_RESOURCE, requirement: Requirement::Required },
-        MetricAttribute { name: attribute::EVENKEEL_PRESSURE_SCOPE, requirement: Requirement::Required },
+        MetricAttribute {
+            name: attribute::EVENKEEL_PRESSURE_RESOURCE,
+            requirement: Requirement::Required,
+        },
+        MetricAttribute {
+            name: attribute::EVENKEEL_PRESSURE_SCOPE,
+            requirement: Requirement::Required,
+        },
     ],
 };
 
-/// Processes that were forgotten while alive because the table was full. (counter, `{process}`)
+/// Processes that were forgotten while alive because the table was full. Counter in `{process}`.
 pub static EVENKEEL_PROCESS_TABLE_EVICTIONS: MetricDescriptor = MetricDescriptor {
     name: "evenkeel.process.table.evictions",
     unit: "{process}",
@@ -157,7 +196,7 @@ pub static EVENKEEL_PROCESS_TABLE_EVICTIONS: MetricDescriptor = MetricDescriptor
     attributes: &[],
 };
 
-/// Processes that the agent knows. (updowncounter, `{process}`)
+/// Processes that the agent knows. UpDownCounter in `{process}`.
 pub static EVENKEEL_PROCESS_TABLE_SIZE: MetricDescriptor = MetricDescriptor {
     name: "evenkeel.process.table.size",
     unit: "{process}",
@@ -167,7 +206,7 @@ pub static EVENKEEL_PROCESS_TABLE_SIZE: MetricDescriptor = MetricDescriptor {
     attributes: &[],
 };
 
-/// Time that a kernel program of the agent ran. (counter, `s`)
+/// Time that a kernel program of the agent ran. Counter in `s`.
 pub static EVENKEEL_PROGRAM_RUN_TIME: MetricDescriptor = MetricDescriptor {
     name: "evenkeel.program.run.time",
     unit: "s",
@@ -175,11 +214,14 @@ pub static EVENKEEL_PROGRAM_RUN_TIME: MetricDescriptor = MetricDescriptor {
     instrument: Instrument::Counter,
     number: Number::Double,
     attributes: &[
-        MetricAttribute { name: attribute::EVENKEEL_PROGRAM_NAME, requirement: Requirement::Required },
+        MetricAttribute {
+            name: attribute::EVENKEEL_PROGRAM_NAME,
+            requirement: Requirement::Required,
+        },
     ],
 };
 
-/// Runs of a kernel program of the agent. (counter, `{run}`)
+/// Runs of a kernel program of the agent. Counter in `{run}`.
 pub static EVENKEEL_PROGRAM_RUNS: MetricDescriptor = MetricDescriptor {
     name: "evenkeel.program.runs",
     unit: "{run}",
@@ -187,11 +229,14 @@ pub static EVENKEEL_PROGRAM_RUNS: MetricDescriptor = MetricDescriptor {
     instrument: Instrument::Counter,
     number: Number::Int,
     attributes: &[
-        MetricAttribute { name: attribute::EVENKEEL_PROGRAM_NAME, requirement: Requirement::Required },
+        MetricAttribute {
+            name: attribute::EVENKEEL_PROGRAM_NAME,
+            requirement: Requirement::Required,
+        },
     ],
 };
 
-/// Events that the kernel programs or readers of a signal saw. (counter, `{event}`)
+/// Events that the kernel programs or readers of a signal saw. Counter in `{event}`.
 pub static EVENKEEL_SIGNAL_EVENTS: MetricDescriptor = MetricDescriptor {
     name: "evenkeel.signal.events",
     unit: "{event}",
@@ -199,11 +244,14 @@ pub static EVENKEEL_SIGNAL_EVENTS: MetricDescriptor = MetricDescriptor {
     instrument: Instrument::Counter,
     number: Number::Int,
     attributes: &[
-        MetricAttribute { name: attribute::EVENKEEL_SIGNAL_NAME, requirement: Requirement::Required },
+        MetricAttribute {
+            name: attribute::EVENKEEL_SIGNAL_NAME,
+            requirement: Requirement::Required,
+        },
     ],
 };
 
-/// Events that a signal saw but could not account for. (counter, `{event}`)
+/// Events that a signal saw but could not account for. Counter in `{event}`.
 pub static EVENKEEL_SIGNAL_LOSSES: MetricDescriptor = MetricDescriptor {
     name: "evenkeel.signal.losses",
     unit: "{event}",
@@ -211,12 +259,18 @@ pub static EVENKEEL_SIGNAL_LOSSES: MetricDescriptor = MetricDescriptor {
     instrument: Instrument::Counter,
     number: Number::Int,
     attributes: &[
-        MetricAttribute { name: attribute::EVENKEEL_LOSS_REASON, requirement: Requirement::Required },
-        MetricAttribute { name: attribute::EVENKEEL_SIGNAL_NAME, requirement: Requirement::Required },
+        MetricAttribute {
+            name: attribute::EVENKEEL_LOSS_REASON,
+            requirement: Requirement::Required,
+        },
+        MetricAttribute {
+            name: attribute::EVENKEEL_SIGNAL_NAME,
+            requirement: Requirement::Required,
+        },
     ],
 };
 
-/// 1 for the state that the signal is in, 0 for the others. (updowncounter, `1`)
+/// 1 for the state that the signal is in, 0 for the others. UpDownCounter in `1`.
 pub static EVENKEEL_SIGNAL_STATUS: MetricDescriptor = MetricDescriptor {
     name: "evenkeel.signal.status",
     unit: "1",
@@ -224,13 +278,22 @@ pub static EVENKEEL_SIGNAL_STATUS: MetricDescriptor = MetricDescriptor {
     instrument: Instrument::UpDownCounter,
     number: Number::Int,
     attributes: &[
-        MetricAttribute { name: attribute::EVENKEEL_SIGNAL_NAME, requirement: Requirement::Required },
-        MetricAttribute { name: attribute::EVENKEEL_SIGNAL_REASON, requirement: Requirement::ConditionallyRequired },
-        MetricAttribute { name: attribute::EVENKEEL_SIGNAL_STATE, requirement: Requirement::Required },
+        MetricAttribute {
+            name: attribute::EVENKEEL_SIGNAL_NAME,
+            requirement: Requirement::Required,
+        },
+        MetricAttribute {
+            name: attribute::EVENKEEL_SIGNAL_REASON,
+            requirement: Requirement::ConditionallyRequired,
+        },
+        MetricAttribute {
+            name: attribute::EVENKEEL_SIGNAL_STATE,
+            requirement: Requirement::Required,
+        },
     ],
 };
 
-/// Walks of user stacks, by how they ended. (counter, `{walk}`)
+/// Walks of user stacks, by how they ended. Counter in `{walk}`.
 pub static EVENKEEL_STACK_WALKS: MetricDescriptor = MetricDescriptor {
     name: "evenkeel.stack.walks",
     unit: "{walk}",
@@ -238,11 +301,14 @@ pub static EVENKEEL_STACK_WALKS: MetricDescriptor = MetricDescriptor {
     instrument: Instrument::Counter,
     number: Number::Int,
     attributes: &[
-        MetricAttribute { name: attribute::EVENKEEL_STACK_END, requirement: Requirement::Required },
+        MetricAttribute {
+            name: attribute::EVENKEEL_STACK_END,
+            requirement: Requirement::Required,
+        },
     ],
 };
 
-/// Entries that were dropped from the cache of names because it was full. (counter, `{entry}`)
+/// Entries that were dropped from the cache of names because it was full. Counter in `{entry}`.
 pub static EVENKEEL_SYMBOL_CACHE_EVICTIONS: MetricDescriptor = MetricDescriptor {
     name: "evenkeel.symbol.cache.evictions",
     unit: "{entry}",
@@ -252,7 +318,7 @@ pub static EVENKEEL_SYMBOL_CACHE_EVICTIONS: MetricDescriptor = MetricDescriptor 
     attributes: &[],
 };
 
-/// Entries in the cache of names. (updowncounter, `{entry}`)
+/// Entries in the cache of names. UpDownCounter in `{entry}`.
 pub static EVENKEEL_SYMBOL_CACHE_SIZE: MetricDescriptor = MetricDescriptor {
     name: "evenkeel.symbol.cache.size",
     unit: "{entry}",
@@ -262,7 +328,7 @@ pub static EVENKEEL_SYMBOL_CACHE_SIZE: MetricDescriptor = MetricDescriptor {
     attributes: &[],
 };
 
-/// Total CPU seconds broken down by different CPU modes. (counter, `s`)
+/// Total CPU seconds broken down by different CPU modes. Counter in `s`.
 pub static PROCESS_CPU_TIME: MetricDescriptor = MetricDescriptor {
     name: "process.cpu.time",
     unit: "s",
@@ -270,11 +336,14 @@ pub static PROCESS_CPU_TIME: MetricDescriptor = MetricDescriptor {
     instrument: Instrument::Counter,
     number: Number::Double,
     attributes: &[
-        MetricAttribute { name: attribute::CPU_MODE, requirement: Requirement::Required },
+        MetricAttribute {
+            name: attribute::CPU_MODE,
+            requirement: Requirement::Required,
+        },
     ],
 };
 
-/// The amount of physical memory in use. (updowncounter, `By`)
+/// The amount of physical memory in use. UpDownCounter in `By`.
 pub static PROCESS_MEMORY_USAGE: MetricDescriptor = MetricDescriptor {
     name: "process.memory.usage",
     unit: "By",
@@ -284,7 +353,7 @@ pub static PROCESS_MEMORY_USAGE: MetricDescriptor = MetricDescriptor {
     attributes: &[],
 };
 
-/// Reports the number of logical (virtual) processor cores created by the operating system to manage multitasking. (updowncounter, `{cpu}`)
+/// Reports the number of logical (virtual) processor cores created by the operating system to manage multitasking. UpDownCounter in `{cpu}`.
 pub static SYSTEM_CPU_LOGICAL_COUNT: MetricDescriptor = MetricDescriptor {
     name: "system.cpu.logical.count",
     unit: "{cpu}",
@@ -294,7 +363,7 @@ pub static SYSTEM_CPU_LOGICAL_COUNT: MetricDescriptor = MetricDescriptor {
     attributes: &[],
 };
 
-/// Seconds each logical CPU spent on each mode. (counter, `s`)
+/// Seconds each logical CPU spent on each mode. Counter in `s`.
 pub static SYSTEM_CPU_TIME: MetricDescriptor = MetricDescriptor {
     name: "system.cpu.time",
     unit: "s",
@@ -302,12 +371,18 @@ pub static SYSTEM_CPU_TIME: MetricDescriptor = MetricDescriptor {
     instrument: Instrument::Counter,
     number: Number::Double,
     attributes: &[
-        MetricAttribute { name: attribute::CPU_LOGICAL_NUMBER, requirement: Requirement::OptIn },
-        MetricAttribute { name: attribute::CPU_MODE, requirement: Requirement::Recommended },
+        MetricAttribute {
+            name: attribute::CPU_LOGICAL_NUMBER,
+            requirement: Requirement::OptIn,
+        },
+        MetricAttribute {
+            name: attribute::CPU_MODE,
+            requirement: Requirement::Recommended,
+        },
     ],
 };
 
-/// The time the system has been running. (gauge, `s`)
+/// The time the system has been running. Gauge in `s`.
 pub static SYSTEM_UPTIME: MetricDescriptor = MetricDescriptor {
     name: "system.uptime",
     unit: "s",
