@@ -7,12 +7,13 @@ use std::{
 };
 
 use evenkeel_otlp::model::{Attribute, Resource, Value};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 /// A text value and where it came from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Sourced {
     /// The value; resources carry text only.
+    #[serde(serialize_with = "serialize_text")]
     pub value: Arc<str>,
     /// The file, variable or call that gave it, for people.
     pub source: Cow<'static, str>,
@@ -97,6 +98,10 @@ fn sourced(value: impl Into<Arc<str>>, source: impl Into<Cow<'static, str>>) -> 
         value: value.into(),
         source: source.into(),
     }
+}
+
+fn serialize_text<S: Serializer>(text: &Arc<str>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(text)
 }
 
 #[cfg(test)]

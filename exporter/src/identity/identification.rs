@@ -83,7 +83,6 @@ impl Identification {
 
     pub(super) fn alive(&mut self, key: ProcessKey, seen: Seen, exec: Option<&Exec>) -> Process {
         let Seen {
-            start_ticks: _,
             ppid,
             kernel_thread,
             comm,
@@ -263,7 +262,6 @@ fn kernel_service() -> ServiceName {
 pub(super) fn idle(comm: &[u8]) -> Reading {
     let comm = if comm.is_empty() { b"swapper" } else { comm };
     Reading::Alive(Seen {
-        start_ticks: 0,
         ppid: 0,
         kernel_thread: true,
         comm: fold_name(comm).into(),

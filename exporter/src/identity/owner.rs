@@ -42,12 +42,6 @@ pub(super) struct Claim {
     pub(super) attributes: Arc<[(Arc<str>, Arc<str>)]>,
 }
 
-impl Owner {
-    pub(super) fn claim(&self) -> &Claim {
-        &self.claim
-    }
-}
-
 /// All owners of the host, bounded.
 #[derive(Debug)]
 pub(super) struct Owners {

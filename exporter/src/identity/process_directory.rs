@@ -66,7 +66,6 @@ pub(super) struct Executable {
 /// A live process.
 #[derive(Debug)]
 pub(super) struct Seen {
-    pub(super) start_ticks: u64,
     pub(super) ppid: u32,
     pub(super) kernel_thread: bool,
     pub(super) comm: Arc<str>,
@@ -110,16 +109,10 @@ impl ProcessReader {
     /// Reads a process. `parent` is the program that it was forked from and should still run: when
     /// the executable is the same, the environment is not read again.
     pub(super) fn read(&mut self, key: ProcessKey, parent: Option<&Process>) -> Reading {
-        self.try_read(key.pid, Some(key.start_ticks()), parent)
-            .unwrap_or(Reading::Gone {
-                cgroup: None,
-                ppid: None,
-            })
-    }
-
-    /// Reads whatever process has the id now.
-    pub(super) fn read_current(&mut self, pid: u32) -> Result<Reading, Errno> {
-        self.try_read(pid, None, None)
+        self.try_read(key, parent).unwrap_or(Reading::Gone {
+            cgroup: None,
+            ppid: None,
+        })
     }
 
     /// Parent and start time of whatever process has the id now.
@@ -142,16 +135,11 @@ impl ProcessReader {
         )
     }
 
-    fn try_read(
-        &mut self,
-        pid: u32,
-        start_ticks: Option<u64>,
-        parent: Option<&Process>,
-    ) -> Result<Reading, Errno> {
-        let directory = self.open(pid)?;
+    fn try_read(&mut self, key: ProcessKey, parent: Option<&Process>) -> Result<Reading, Errno> {
+        let directory = self.open(key.pid)?;
         let buffer = self.buffer.get_mut(..MAX_STAT_BYTES).ok_or(Errno::NOMEM)?;
         let stat = Stat::parse(read_file(&directory, "stat", buffer)?).ok_or(Errno::INVAL)?;
-        if start_ticks.is_some_and(|ticks| ticks != stat.start_ticks) {
+        if stat.start_ticks != key.start_ticks() {
             return Ok(Reading::Recycled);
         }
         let dead = stat.is_dead();
@@ -162,7 +150,6 @@ impl ProcessReader {
             printable(stat.comm, MAX_NAME_BYTES)
         };
         let mut seen = Seen {
-            start_ticks: stat.start_ticks,
             ppid,
             kernel_thread,
             comm: comm.into(),
@@ -266,8 +253,13 @@ mod tests {
     use super::*;
     use crate::identity::test_support::{FakeProc, FakeProcess};
 
+    fn read(reader: &mut ProcessReader, pid: u32) -> Reading {
+        let (_, ticks) = reader.parent_and_start(pid).unwrap();
+        reader.read(ProcessKey::from_ticks(pid, ticks), None)
+    }
+
     fn seen(reader: &mut ProcessReader, pid: u32) -> Seen {
-        match reader.read_current(pid).unwrap() {
+        match read(reader, pid) {
             Reading::Alive(seen) => seen,
             other => panic!("{other:?}"),
         }
@@ -286,9 +278,8 @@ mod tests {
         );
         assert_eq!(seen.ppid, std::os::unix::process::parent_id());
         assert!(!seen.kernel_thread && !seen.denied);
-        let key = ProcessKey::from_ticks(pid, seen.start_ticks);
-        assert!(matches!(reader.read(key, None), Reading::Alive(_)));
-        let other = ProcessKey::from_ticks(pid, seen.start_ticks + 1);
+        let (_, ticks) = reader.parent_and_start(pid).unwrap();
+        let other = ProcessKey::from_ticks(pid, ticks + 1);
         assert!(matches!(reader.read(other, None), Reading::Recycled));
     }
 
@@ -316,7 +307,15 @@ mod tests {
                 fs::remove_file(&path).unwrap();
             }
             let mut reader = ProcessReader::new(Path::new("/proc"));
-            let seen = seen(&mut reader, child.id());
+            // The kernel sets the bounds of the environment last, after `spawn` has returned.
+            let mut seen = seen(&mut reader, child.id());
+            for _ in 0..200 {
+                if seen.environment.service_name.is_some() {
+                    break;
+                }
+                std::thread::sleep(std::time::Duration::from_millis(10));
+                seen = self::seen(&mut reader, child.id());
+            }
             child.kill().unwrap();
             child.wait().unwrap();
             let executable = seen.executable.unwrap();
@@ -332,13 +331,13 @@ mod tests {
     fn zombies_are_gone() {
         let mut child = Command::new("/bin/true").spawn().unwrap();
         let mut reader = ProcessReader::new(Path::new("/proc"));
-        let mut reading = reader.read_current(child.id()).unwrap();
+        let mut reading = read(&mut reader, child.id());
         for _ in 0..200 {
             if matches!(reading, Reading::Gone { .. }) {
                 break;
             }
             std::thread::sleep(std::time::Duration::from_millis(10));
-            reading = reader.read_current(child.id()).unwrap();
+            reading = read(&mut reader, child.id());
         }
         assert!(
             matches!(reading, Reading::Gone { ppid: Some(_), .. }),

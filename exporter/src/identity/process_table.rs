@@ -34,6 +34,8 @@ struct Entry {
     process: Option<Arc<Process>>,
     exited: bool,
     command_tree: bool,
+    /// Whether it belongs to the command's tree can be told only by asking for its ancestors.
+    ancestry_unknown: bool,
     /// Seen since the clock hand of eviction passed.
     used: bool,
 }
@@ -80,11 +82,14 @@ impl ProcessTable {
         }
         let mut entry = Entry {
             parent: Some(parent),
+            command_tree: self.command_tree.is_root(child) || self.command_tree.is_root(parent),
+            ancestry_unknown: true,
             ..Entry::default()
         };
         if let Some(parent) = self.entries.get(&parent) {
+            entry.ancestry_unknown = parent.ancestry_unknown;
             entry.parent_image = parent.image;
-            entry.command_tree = parent.command_tree;
+            entry.command_tree |= parent.command_tree;
             if let Some(process) = &parent.process {
                 entry.inherited = Some(Inherited {
                     process: Arc::clone(process),
@@ -95,7 +100,6 @@ impl ProcessTable {
                 entry.inherited.clone_from(&parent.inherited);
             }
         }
-        entry.command_tree |= self.command_tree.is_root(child);
         self.insert(child, entry);
     }
 
@@ -165,18 +169,21 @@ impl ProcessTable {
     pub fn mark_command_tree(&mut self, pid: u32) {
         let ticks = self.reader.parent_and_start(pid).map(|(_, ticks)| ticks);
         self.command_tree.set_root(pid, ticks);
-        let mut marked: Vec<ProcessKey> = self
-            .entries
-            .iter()
-            .filter(|(key, entry)| !entry.exited && self.command_tree.is_root(**key))
-            .map(|(key, _)| *key)
-            .collect();
         let mut children: HashMap<ProcessKey, Vec<ProcessKey>> = HashMap::new();
         for (key, entry) in &self.entries {
             if let Some(parent) = entry.parent {
                 children.entry(parent).or_default().push(*key);
             }
         }
+        // The command itself may be known only as the parent of others.
+        let mut marked: Vec<ProcessKey> = self
+            .entries
+            .iter()
+            .filter(|(_, entry)| !entry.exited)
+            .map(|(key, _)| *key)
+            .chain(children.keys().copied())
+            .filter(|key| self.command_tree.is_root(*key))
+            .collect();
         while let Some(key) = marked.pop() {
             if let Some(entry) = self.entries.get_mut(&key) {
                 entry.command_tree = true;
@@ -236,6 +243,7 @@ impl ProcessTable {
     fn insert_new(&mut self, key: ProcessKey) {
         let entry = Entry {
             command_tree: self.command_tree.is_root(key),
+            ancestry_unknown: true,
             used: true,
             ..Entry::default()
         };
@@ -325,15 +333,14 @@ impl ProcessTable {
         };
         process.image = image;
         process.parent = parent.map(|parent| parent.pid).or(process.parent);
-        let in_tree = self
-            .entries
-            .get(&key)
-            .is_some_and(|entry| entry.command_tree);
+        let (in_tree, ask) = self.entries.get(&key).map_or((false, true), |entry| {
+            (entry.command_tree, entry.ancestry_unknown)
+        });
         process.command_tree = in_tree
-            || parent.is_none()
+            || ask
                 && process
                     .parent
-                    .is_some_and(|ppid| self.command_tree.reaches(ppid, &mut self.reader));
+                    .is_some_and(|parent| self.command_tree.reaches(parent, &mut self.reader));
         let process = Arc::new(process);
         self.remember(key, &process);
         process
@@ -344,6 +351,7 @@ impl ProcessTable {
             return;
         };
         entry.process = Some(Arc::clone(process));
+        entry.ancestry_unknown = false;
         if process.command_tree && !entry.command_tree {
             entry.command_tree = true;
             self.command_tree.join(key);

@@ -304,6 +304,27 @@ fn command_tree() {
     for pid in [50, 51, 999] {
         assert!(!table.observe(key(pid), b"").command_tree, "{pid}");
     }
+    // Born in sight of a parent that was not sampled, and of one whose parent was not.
+    fake.add(&FakeProcess {
+        pid: 105,
+        ppid: 102,
+        ..FakeProcess::default()
+    });
+    for (parent, child) in [(105, 300), (300, 301), (51, 302)] {
+        table.fork(key(parent), key(child));
+    }
+    fake.add(&FakeProcess {
+        pid: 300,
+        ppid: 105,
+        ..FakeProcess::default()
+    });
+    fake.add(&FakeProcess {
+        pid: 301,
+        ppid: 300,
+        ..FakeProcess::default()
+    });
+    assert!(table.observe(key(301), b"").command_tree);
+    assert!(!table.observe(key(302), b"").command_tree);
     table.fork(key(102), key(200));
     table.exit(key(200));
     assert!(table.observe(key(200), b"").command_tree);
