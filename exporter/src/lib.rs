@@ -1,4 +1,5 @@
 //! The capturing half of Evenkeel.
 
+pub mod identity;
 pub mod kernel;
 pub mod signal;
