@@ -1,1 +1,3 @@
 //! The capturing half of Evenkeel.
+
+pub mod deliver;

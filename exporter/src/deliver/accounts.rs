@@ -18,7 +18,12 @@ pub enum DropReason {
 
 impl DropReason {
     /// Every reason, in the order of [`DropReason::index`].
-    pub const ALL: [Self; 4] = [Self::QueueFull, Self::TooLarge, Self::Refused, Self::Shutdown];
+    pub const ALL: [Self; 4] = [
+        Self::QueueFull,
+        Self::TooLarge,
+        Self::Refused,
+        Self::Shutdown,
+    ];
 
     const fn index(self) -> usize {
         match self {

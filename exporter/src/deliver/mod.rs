@@ -24,6 +24,7 @@ mod accounts;
 mod client;
 mod delivery;
 mod lane;
+mod measure;
 mod outage;
 mod queue;
 mod retry;

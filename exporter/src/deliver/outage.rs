@@ -1,6 +1,6 @@
 //! Few words about a long outage.
 
-use std::{time::Duration, fmt};
+use std::time::Duration;
 use tokio::time::Instant;
 
 /// One line at most in this time, for each kind of trouble.
@@ -16,7 +16,10 @@ pub(super) struct Throttle {
 impl Throttle {
     /// `Some(n)` when a line is due, `n` being those held back since the last.
     pub(super) fn admit(&mut self, now: Instant) -> Option<u64> {
-        if self.last.is_some_and(|last| now.duration_since(last) < PERIOD) {
+        if self
+            .last
+            .is_some_and(|last| now.duration_since(last) < PERIOD)
+        {
             self.held_back += 1;
             return None;
         }
@@ -29,36 +32,24 @@ impl Throttle {
 #[derive(Debug, Default)]
 pub(super) struct Outage {
     since: Option<Instant>,
+    /// A line told of this outage, so that its end is worth one, too.
+    announced: bool,
     throttle: Throttle,
-}
-
-/// How an outage went.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Recovery {
-    pub(super) after: Duration,
-}
-
-impl fmt::Display for Recovery {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{:.1} s", self.after.as_secs_f64())
-    }
 }
 
 impl Outage {
     /// A try failed; see [`Throttle::admit`].
     pub(super) fn failed(&mut self, now: Instant) -> Option<u64> {
         self.since.get_or_insert(now);
-        self.throttle.admit(now)
+        let held_back = self.throttle.admit(now);
+        self.announced |= held_back.is_some();
+        held_back
     }
 
-    /// The server answered; `Some` if there was an outage.
-    pub(super) fn answered(&mut self, now: Instant) -> Option<Recovery> {
+    /// The server answered; gives the length of the outage if there was one that was announced.
+    pub(super) fn answered(&mut self, now: Instant) -> Option<Duration> {
         let since = self.since.take()?;
-        // The next outage is news.
-        self.throttle = Throttle::default();
-        Some(Recovery {
-            after: now.duration_since(since),
-        })
+        std::mem::take(&mut self.announced).then(|| now.duration_since(since))
     }
 }
 
@@ -77,9 +68,21 @@ mod tests {
         assert_eq!(outage.failed(at(30)), None);
         assert_eq!(outage.failed(at(59)), None);
         assert_eq!(outage.failed(at(60)), Some(2));
-        let recovery = outage.answered(at(90)).unwrap();
-        assert_eq!(recovery.after, Duration::from_secs(90));
+        assert_eq!(outage.answered(at(90)), Some(Duration::from_secs(90)));
         assert_eq!(outage.answered(at(91)), None);
-        assert_eq!(outage.failed(at(92)), Some(0));
+    }
+
+    /// A server that comes and goes every second does not get two lines each time.
+    #[test]
+    fn flapping() {
+        let start = Instant::now();
+        let mut outage = Outage::default();
+        let mut lines = 0;
+        for second in 0..600 {
+            let now = start + Duration::from_secs(second);
+            lines += usize::from(outage.failed(now).is_some());
+            lines += usize::from(outage.answered(now).is_some());
+        }
+        assert_eq!(lines, 20);
     }
 }

@@ -61,11 +61,19 @@ struct Waiting {
     /// What was not accepted yet.
     requests: VecDeque<Bytes>,
     bytes: usize,
-    /// Tries of the request at the front.
-    tries: u64,
+    /// The request at the front was sent before.
+    tried: bool,
     accepted_some: bool,
     rejected_some: bool,
     lost: Option<DropReason>,
+}
+
+/// A request to send.
+#[derive(Clone, Debug)]
+pub(super) struct Try {
+    pub(super) request: Bytes,
+    /// It was sent before.
+    pub(super) again: bool,
 }
 
 /// What became of a request, as far as the queue is concerned.
@@ -129,7 +137,7 @@ impl Queue {
             window,
             requests: requests.into(),
             bytes,
-            tries: 0,
+            tried: false,
             accepted_some: false,
             rejected_some: false,
             lost: None,
@@ -169,17 +177,15 @@ impl Queue {
     }
 
     /// The request to send next; its window is in flight until the request is settled.
-    pub(super) fn next(&mut self) -> Option<Bytes> {
+    pub(super) fn next(&mut self) -> Option<Try> {
         if self.in_flight.is_none() {
             self.in_flight = self.waiting.pop_front();
         }
         let waiting = self.in_flight.as_mut()?;
-        let request = waiting.requests.front().cloned();
-        if waiting.tries > 0 {
-            self.accounts.retries += 1;
-        }
-        waiting.tries += 1;
-        request
+        let request = waiting.requests.front()?.clone();
+        let again = std::mem::replace(&mut waiting.tried, true);
+        self.accounts.retries += u64::from(again);
+        Some(Try { request, again })
     }
 
     /// Settles the request that [`Queue::next`] gave; returns its window if that was its last.
@@ -189,9 +195,12 @@ impl Queue {
             self.waiting.push_front(waiting);
             return None;
         }
-        let bytes = waiting.requests.pop_front().map_or(0, |request| request.len());
+        let bytes = waiting
+            .requests
+            .pop_front()
+            .map_or(0, |request| request.len());
         waiting.bytes -= bytes;
-        waiting.tries = 0;
+        waiting.tried = false;
         self.bytes -= bytes;
         match settled {
             Settled::Accepted { rejected } => {
@@ -216,7 +225,12 @@ impl Queue {
     /// Gives up on everything and takes nothing more.
     pub(super) fn close(&mut self) -> Vec<Finished> {
         self.closed = true;
-        let left: Vec<_> = self.in_flight.take().into_iter().chain(self.waiting.drain(..)).collect();
+        let left: Vec<_> = self
+            .in_flight
+            .take()
+            .into_iter()
+            .chain(self.waiting.drain(..))
+            .collect();
         self.bytes = 0;
         left.into_iter()
             .map(|waiting| {
@@ -251,7 +265,10 @@ mod tests {
     use super::*;
 
     fn requests(sizes: &[usize]) -> Vec<Bytes> {
-        sizes.iter().map(|&size| Bytes::from(vec![0; size])).collect()
+        sizes
+            .iter()
+            .map(|&size| Bytes::from(vec![0; size]))
+            .collect()
     }
 
     fn queue(bytes: usize, windows: usize) -> Queue {
@@ -267,14 +284,17 @@ mod tests {
         for window in 0..5 {
             let finished = queue.push(window, requests(&[10]));
             let expected: Vec<_> = window.checked_sub(3).into_iter().collect();
-            assert_eq!(finished.iter().map(|f| f.window).collect::<Vec<_>>(), expected);
+            assert_eq!(
+                finished.iter().map(|f| f.window).collect::<Vec<_>>(),
+                expected
+            );
         }
-        // 30 bytes wait; 90 more leave no room for any of them.
-        assert_eq!(queue.push(5, requests(&[45, 45])).len(), 3);
+        // 30 bytes wait; 95 more leave no room for any of them.
+        assert_eq!(queue.push(5, requests(&[45, 50])).len(), 3);
         let accounts = queue.accounts();
         assert!(accounts.balanced());
         assert_eq!(accounts.dropped(DropReason::QueueFull), 5);
-        assert_eq!((accounts.queued, accounts.queued_bytes), (1, 90));
+        assert_eq!((accounts.queued, accounts.queued_bytes), (1, 95));
     }
 
     /// A window that can never fit is dropped at once and evicts nothing.
@@ -283,7 +303,13 @@ mod tests {
         let mut queue = queue(100, 3);
         queue.push(0, requests(&[60]));
         let finished = queue.push(1, requests(&[60, 60]));
-        assert_eq!(finished, [Finished { window: 1, lost: Some(DropReason::TooLarge) }]);
+        assert_eq!(
+            finished,
+            [Finished {
+                window: 1,
+                lost: Some(DropReason::TooLarge)
+            }]
+        );
         assert_eq!(queue.accounts().queued, 1);
     }
 
@@ -297,10 +323,19 @@ mod tests {
         assert_eq!(queue.push(2, requests(&[20]))[0].window, 1);
         assert_eq!(
             queue.push(3, requests(&[50])).last(),
-            Some(&Finished { window: 3, lost: Some(DropReason::QueueFull) })
+            Some(&Finished {
+                window: 3,
+                lost: Some(DropReason::QueueFull)
+            })
         );
         assert!(queue.accounts().balanced());
-        assert_eq!(queue.settle(ACCEPTED), Some(Finished { window: 0, lost: None }));
+        assert_eq!(
+            queue.settle(ACCEPTED),
+            Some(Finished {
+                window: 0,
+                lost: None
+            })
+        );
     }
 
     /// Only what was not accepted is sent again, and only tries beyond the first are retries.
@@ -308,17 +343,23 @@ mod tests {
     fn resends_the_rest() {
         let mut queue = queue(100, 2);
         queue.push(0, requests(&[1, 2, 3]));
-        assert_eq!(queue.next().unwrap().len(), 1);
+        assert_eq!(queue.next().unwrap().request.len(), 1);
         assert_eq!(queue.settle(ACCEPTED), None);
-        assert_eq!(queue.next().unwrap().len(), 2);
+        assert_eq!(queue.next().unwrap().request.len(), 2);
         assert_eq!(queue.settle(Settled::Again), None);
-        assert_eq!(queue.next().unwrap().len(), 2);
+        assert_eq!(queue.next().unwrap().request.len(), 2);
         assert_eq!(queue.settle(Settled::Accepted { rejected: 7 }), None);
-        assert_eq!(queue.next().unwrap().len(), 3);
+        assert_eq!(queue.next().unwrap().request.len(), 3);
         assert!(queue.settle(ACCEPTED).is_some());
         let accounts = queue.accounts();
-        assert_eq!((accounts.sent, accounts.retries, accounts.requests_sent), (1, 1, 3));
-        assert_eq!((accounts.partially_rejected, accounts.rejected_items), (1, 7));
+        assert_eq!(
+            (accounts.sent, accounts.retries, accounts.requests_sent),
+            (1, 1, 3)
+        );
+        assert_eq!(
+            (accounts.partially_rejected, accounts.rejected_items),
+            (1, 7)
+        );
         assert_eq!((accounts.bytes_sent, accounts.queued_bytes), (6, 0));
     }
 
@@ -332,11 +373,20 @@ mod tests {
         queue.next();
         assert_eq!(
             queue.settle(ACCEPTED),
-            Some(Finished { window: 0, lost: Some(DropReason::Refused) })
+            Some(Finished {
+                window: 0,
+                lost: Some(DropReason::Refused)
+            })
         );
         let accounts = queue.accounts();
         assert!(accounts.balanced());
-        assert_eq!((accounts.dropped(DropReason::Refused), accounts.partially_sent), (1, 1));
+        assert_eq!(
+            (
+                accounts.dropped(DropReason::Refused),
+                accounts.partially_sent
+            ),
+            (1, 1)
+        );
     }
 
     /// Closing gives up on all, what comes later included, and keeps the balance.
@@ -352,7 +402,10 @@ mod tests {
         assert_eq!(queue.settle(ACCEPTED), None);
         let accounts = queue.accounts();
         assert!(accounts.balanced());
-        assert_eq!((accounts.sent, accounts.dropped(DropReason::Shutdown)), (1, 3));
+        assert_eq!(
+            (accounts.sent, accounts.dropped(DropReason::Shutdown)),
+            (1, 3)
+        );
         assert_eq!(accounts.queued_bytes, 0);
     }
 }

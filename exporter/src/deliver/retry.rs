@@ -105,8 +105,9 @@ mod tests {
     #[test]
     fn jitter_differs() {
         let wait = |seed| Backoff::with_seed(RetryPolicy::default(), seed).next(None);
-        let distinct: std::collections::HashSet<_> =
-            (0..100_u64).map(|seed| wait(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect();
+        let distinct: std::collections::HashSet<_> = (0..100_u64)
+            .map(|seed| wait(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15)))
+            .collect();
         assert!(distinct.len() > 40, "{}", distinct.len());
     }
 
@@ -114,7 +115,10 @@ mod tests {
     #[test]
     fn server_delay() {
         let mut backoff = Backoff::with_seed(RetryPolicy::default(), 7);
-        assert_eq!(backoff.next(Some(Duration::from_secs(60))), Duration::from_secs(60));
+        assert_eq!(
+            backoff.next(Some(Duration::from_secs(60))),
+            Duration::from_secs(60)
+        );
         assert_eq!(backoff.next(Some(Duration::MAX)), Duration::from_secs(300));
         assert!(backoff.next(Some(Duration::ZERO)) >= Duration::from_secs(2));
     }

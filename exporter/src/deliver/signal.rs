@@ -1,5 +1,7 @@
 //! What is delivered.
 
+use evenkeel_semconv::attribute::value::evenkeel_export_signal;
+
 /// One stream of exports: it has a queue, a connection and accounts of its own, so that a
 /// backend that refuses one of them holds up no other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -26,12 +28,22 @@ impl Signal {
         }
     }
 
-    /// The name used in log lines and as an attribute value.
+    /// The name used in log lines.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Profiles => "profiles",
             Self::Metrics => "metrics",
-            Self::AgentMetrics => "agent_metrics",
+            Self::AgentMetrics => "agent metrics",
+        }
+    }
+
+    /// The value of `evenkeel.export.signal`; none for the agent's metrics about itself, which
+    /// would otherwise count their own sending.
+    pub const fn attribute(self) -> Option<&'static str> {
+        match self {
+            Self::Profiles => Some(evenkeel_export_signal::PROFILES),
+            Self::Metrics => Some(evenkeel_export_signal::METRICS),
+            Self::AgentMetrics => None,
         }
     }
 

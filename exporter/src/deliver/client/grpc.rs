@@ -54,8 +54,13 @@ impl GrpcClient {
         let mut request = Request::new(body);
         request.metadata_mut().clone_from(&self.metadata);
         let sent = async {
-            self.grpc.ready().await.map_err(|error| Status::from_error(error.into()))?;
-            self.grpc.unary(request, self.method.clone(), Verbatim).await
+            self.grpc
+                .ready()
+                .await
+                .map_err(|error| Status::from_error(error.into()))?;
+            self.grpc
+                .unary(request, self.method.clone(), Verbatim)
+                .await
         };
         match sent.await {
             Ok(answer) => response::outcome(self.signal, answer.get_ref()),

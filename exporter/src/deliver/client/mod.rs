@@ -59,9 +59,7 @@ impl Client {
 impl Wire {
     fn new(signal: Signal, destination: &Destination, connector: &Connector) -> Self {
         match destination.protocol {
-            Protocol::Grpc => {
-                Self::Grpc(Box::new(GrpcClient::new(signal, destination, connector)))
-            }
+            Protocol::Grpc => Self::Grpc(Box::new(GrpcClient::new(signal, destination, connector))),
             Protocol::HttpProtobuf => {
                 Self::Http(Box::new(HttpClient::new(signal, destination, connector)))
             }

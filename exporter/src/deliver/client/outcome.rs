@@ -70,6 +70,9 @@ mod tests {
     #[test]
     fn messages_are_bounded() {
         assert_eq!(legible(" a\nb "), "a b");
-        assert_eq!(legible(&"x".repeat(10_000)).chars().count(), MESSAGE_CHARS + 3);
+        assert_eq!(
+            legible(&"x".repeat(10_000)).chars().count(),
+            MESSAGE_CHARS + 3
+        );
     }
 }

@@ -34,7 +34,9 @@ pub(super) fn resolve(
         Protocol::HttpProtobuf => ALLOWED_HTTP,
     };
     let fail = |problem: &str| SettingError::new(variable, Some(&text), problem, allowed);
-    let after_scheme = text.split_once("://").map_or(text.as_str(), |(_, rest)| rest);
+    let after_scheme = text
+        .split_once("://")
+        .map_or(text.as_str(), |(_, rest)| rest);
     let authority = after_scheme.split(['/', '?', '#']).next();
     if authority.is_some_and(|authority| authority.contains('@')) {
         // The part before it may be a password, so the value is not shown.
@@ -109,11 +111,31 @@ mod tests {
     fn http() {
         use Protocol::HttpProtobuf as Http;
         for (text, base, expected) in [
-            ("http://c:4318", true, "http://c:4318/v1development/profiles"),
-            ("http://c:4318/", true, "http://c:4318/v1development/profiles"),
-            ("https://c/otlp/", true, "https://c/otlp/v1development/profiles"),
-            ("https://c/o?k=1", true, "https://c/o/v1development/profiles?k=1"),
-            ("http://[::1]:4318", true, "http://[::1]:4318/v1development/profiles"),
+            (
+                "http://c:4318",
+                true,
+                "http://c:4318/v1development/profiles",
+            ),
+            (
+                "http://c:4318/",
+                true,
+                "http://c:4318/v1development/profiles",
+            ),
+            (
+                "https://c/otlp/",
+                true,
+                "https://c/otlp/v1development/profiles",
+            ),
+            (
+                "https://c/o?k=1",
+                true,
+                "https://c/o/v1development/profiles?k=1",
+            ),
+            (
+                "http://[::1]:4318",
+                true,
+                "http://[::1]:4318/v1development/profiles",
+            ),
             ("https://c/any/path/", false, "https://c/any/path/"),
             ("https://c", false, "https://c/"),
         ] {
@@ -139,7 +161,10 @@ mod tests {
     fn grpc() {
         use Protocol::Grpc;
         assert_eq!(endpoint("c:4317", true, Grpc).unwrap(), "https://c:4317/");
-        assert_eq!(endpoint("http://c:4317/", true, Grpc).unwrap(), "http://c:4317/");
+        assert_eq!(
+            endpoint("http://c:4317/", true, Grpc).unwrap(),
+            "http://c:4317/"
+        );
         assert!(endpoint("http://c:4317/v1/metrics", false, Grpc).is_err());
         let given = Given {
             variable: "V".to_owned(),
@@ -161,6 +186,9 @@ mod tests {
     fn defaults() {
         let of = |protocol| resolve(None, true, protocol, false, Signal::Metrics).unwrap();
         assert_eq!(of(Protocol::Grpc), "http://localhost:4317/");
-        assert_eq!(of(Protocol::HttpProtobuf), "http://localhost:4318/v1/metrics");
+        assert_eq!(
+            of(Protocol::HttpProtobuf),
+            "http://localhost:4318/v1/metrics"
+        );
     }
 }

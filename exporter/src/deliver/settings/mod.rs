@@ -108,9 +108,7 @@ impl Settings {
     ///
     /// # Errors
     /// Every bad variable, each once.
-    pub fn from_variables(
-        get: &dyn Fn(&str) -> Option<String>,
-    ) -> Result<Self, Vec<SettingError>> {
+    pub fn from_variables(get: &dyn Fn(&str) -> Option<String>) -> Result<Self, Vec<SettingError>> {
         let mut reader = Reader::new(get);
         let general = Layer::read(&mut reader, "");
         let profiles = Layer::read(&mut reader, "PROFILES_");
@@ -128,8 +126,7 @@ impl Settings {
             HistogramAggregation::ALLOWED,
             HistogramAggregation::parse,
         );
-        let mut duration =
-            |name| reader.parse(name, values::MILLISECONDS, values::milliseconds);
+        let mut duration = |name| reader.parse(name, values::MILLISECONDS, values::milliseconds);
         let export_interval = duration("OTEL_METRIC_EXPORT_INTERVAL");
         let export_timeout = duration("OTEL_METRIC_EXPORT_TIMEOUT").map(|given| given.value);
         let disabled = reader.parse("OTEL_SDK_DISABLED", values::BOOLEAN, values::boolean);
@@ -212,7 +209,11 @@ impl Layer {
                 .map(|given| given.value),
             headers: reader.text(&name("HEADERS")),
             compression: reader
-                .parse(&name("COMPRESSION"), Compression::ALLOWED, Compression::parse)
+                .parse(
+                    &name("COMPRESSION"),
+                    Compression::ALLOWED,
+                    Compression::parse,
+                )
                 .map(|given| given.value),
             timeout: reader
                 .parse(&name("TIMEOUT"), values::MILLISECONDS, values::milliseconds)
@@ -264,8 +265,16 @@ fn destination(
     };
 
     let files = TlsFiles {
-        certificate: own.files.certificate.clone().or(general.files.certificate.clone()),
-        client_key: own.files.client_key.clone().or(general.files.client_key.clone()),
+        certificate: own
+            .files
+            .certificate
+            .clone()
+            .or(general.files.certificate.clone()),
+        client_key: own
+            .files
+            .client_key
+            .clone()
+            .or(general.files.client_key.clone()),
         client_certificate: own
             .files
             .client_certificate
@@ -313,7 +322,10 @@ mod tests {
         let settings = read(&[("OTEL_EXPORTER_OTLP_ENDPOINT", "  ")]).unwrap();
         assert!(!settings.disabled);
         for (destination, path) in [
-            (&settings.profiles, "http://localhost:4318/v1development/profiles"),
+            (
+                &settings.profiles,
+                "http://localhost:4318/v1development/profiles",
+            ),
             (&settings.metrics, "http://localhost:4318/v1/metrics"),
         ] {
             assert_eq!(destination.endpoint, path);
@@ -323,7 +335,10 @@ mod tests {
             assert!(destination.tls.is_none() && destination.headers.is_empty());
         }
         assert_eq!(settings.temporality, TemporalityPreference::Cumulative);
-        assert_eq!(settings.histogram_aggregation, HistogramAggregation::Exponential);
+        assert_eq!(
+            settings.histogram_aggregation,
+            HistogramAggregation::Exponential
+        );
         assert_eq!(settings.export_interval, None);
     }
 
@@ -361,7 +376,10 @@ mod tests {
         assert_eq!(settings.metrics.timeout, Duration::from_millis(1500));
         assert_eq!(settings.metrics.headers.len(), 2);
         assert_eq!(settings.temporality, TemporalityPreference::Delta);
-        assert_eq!(settings.histogram_aggregation, HistogramAggregation::ExplicitBucket);
+        assert_eq!(
+            settings.histogram_aggregation,
+            HistogramAggregation::ExplicitBucket
+        );
         assert_eq!(settings.export_interval, Some(Duration::from_secs(5)));
     }
 
@@ -379,7 +397,10 @@ mod tests {
             ("OTEL_EXPORTER_OTLP_CERTIFICATE", "no/such/file.pem"),
             ("OTEL_EXPORTER_OTLP_METRICS_CLIENT_KEY", "."),
             ("OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE", "both"),
-            ("OTEL_EXPORTER_OTLP_METRICS_DEFAULT_HISTOGRAM_AGGREGATION", "sketch"),
+            (
+                "OTEL_EXPORTER_OTLP_METRICS_DEFAULT_HISTOGRAM_AGGREGATION",
+                "sketch",
+            ),
             ("OTEL_METRIC_EXPORT_INTERVAL", "-1"),
             ("OTEL_METRIC_EXPORT_TIMEOUT", "3600001"),
             ("OTEL_SDK_DISABLED", "yes"),
@@ -420,7 +441,10 @@ mod tests {
     fn debug_hides_secrets() {
         let settings = read(&[("OTEL_EXPORTER_OTLP_HEADERS", "authorization=s3cret")]).unwrap();
         let text = format!("{settings:?}");
-        assert!(text.contains("authorization") && !text.contains("s3cret"), "{text}");
+        assert!(
+            text.contains("authorization") && !text.contains("s3cret"),
+            "{text}"
+        );
     }
 
     /// The gRPC port with the HTTP protocol is allowed and gets a sentence.

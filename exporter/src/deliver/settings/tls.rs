@@ -54,7 +54,8 @@ impl TlsFiles {
             .client_certificate
             .as_ref()
             .map(|given| certificates(given).map_err(&mut keep));
-        if let (Some(lone), None) | (None, Some(lone)) = (&self.client_key, &self.client_certificate)
+        if let (Some(lone), None) | (None, Some(lone)) =
+            (&self.client_key, &self.client_certificate)
         {
             errors.push(SettingError::new(
                 &lone.variable,
