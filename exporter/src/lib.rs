@@ -7,4 +7,3 @@ pub mod kernel;
 pub mod profile;
 pub mod signal;
 pub mod symbol;
-pub mod telemetry;

@@ -20,11 +20,11 @@ use crate::{
         Events,
         event::{self, Event, Sample},
     },
-    profile::{AddressSpaces, Place, RawFrame, SampleTable, SampleTotals, Samples},
+    profile::{
+        AddressSpaces, NO_STACK, Place, RawFrame, SampleTable, SampleTotals, Samples, TRUNCATED,
+    },
     symbol::{ExecutableTable, ExecutableTableCounters},
 };
-
-use crate::profile::{NO_STACK, TRUNCATED};
 
 /// Longest time that a record waits. The kernel programs wake the thread early for a process that
 /// was not seen before; the rest can wait, and is cheaper in bulk: ten wake-ups a second cost
@@ -315,7 +315,7 @@ impl ReaderState {
         if self.thread_names.len() >= THREAD_NAMES {
             self.thread_names.clear();
         }
-        let name: Arc<str> = crate::identity::printable(comm, 64).into();
+        let name: Arc<str> = crate::identity::text::printable(comm, 64).into();
         self.thread_names.insert(comm.into(), name.clone());
         Some(name)
     }

@@ -7,14 +7,7 @@ use evenkeel_abi::{
     MAX_KERNEL_FRAMES, MAX_USER_FRAMES, ProcessEvent, SampleHeader, WalkEnd,
 };
 
-/// A process by what identifies it for good: pids are reused, pairs are not.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct ProcessId {
-    /// Process id in the root PID namespace.
-    pub pid: u32,
-    /// Start time, nanoseconds since boot.
-    pub start_time_nanos: u64,
-}
+use crate::identity::ProcessKey;
 
 /// One record.
 #[derive(Debug)]
@@ -26,14 +19,14 @@ pub enum Event<'a> {
     /// A process was created.
     Fork {
         /// The creating process.
-        parent: ProcessId,
+        parent: ProcessKey,
         /// The new process.
-        child: ProcessId,
+        child: ProcessKey,
     },
     /// A process runs another program now.
     Exec {
         /// The process.
-        process: ProcessId,
+        process: ProcessKey,
         /// Its thread name now.
         comm: &'a [u8],
         /// The path given to execve, cut at 255 bytes.
@@ -42,7 +35,7 @@ pub enum Event<'a> {
     /// A process is gone.
     Exit {
         /// The process.
-        process: ProcessId,
+        process: ProcessKey,
     },
 }
 
@@ -50,7 +43,7 @@ pub enum Event<'a> {
 #[derive(Debug)]
 pub struct Sample<'a> {
     /// The process.
-    pub process: ProcessId,
+    pub process: ProcessKey,
     /// Thread id.
     pub tid: u32,
     /// Logical CPU.
@@ -158,7 +151,7 @@ fn sample(record: &[u8]) -> Option<Sample<'_>> {
     let kernel = fields.take(kernel_frames * 8)?;
     let user = fields.take(user_frames * 8)?;
     Some(Sample {
-        process: ProcessId {
+        process: ProcessKey {
             pid,
             start_time_nanos,
         },
@@ -182,7 +175,7 @@ fn exec(record: &[u8]) -> Option<Event<'_>> {
     let comm = text(fields.take(COMM_LEN)?);
     let filename = text(fields.take(EXEC_FILENAME_LEN)?);
     Some(Event::Exec {
-        process: ProcessId {
+        process: ProcessKey {
             pid,
             start_time_nanos,
         },
@@ -192,7 +185,7 @@ fn exec(record: &[u8]) -> Option<Event<'_>> {
 }
 
 /// The process of a `ProcessEvent`, then its parent.
-fn process(record: &[u8]) -> Option<(ProcessId, ProcessId)> {
+fn process(record: &[u8]) -> Option<(ProcessKey, ProcessKey)> {
     let mut fields = Fields(record);
     let _kind = fields.u32()?;
     let pid = fields.u32()?;
@@ -201,11 +194,11 @@ fn process(record: &[u8]) -> Option<(ProcessId, ProcessId)> {
     let _reserved = fields.u32()?;
     let parent_start = fields.u64()?;
     Some((
-        ProcessId {
+        ProcessKey {
             pid,
             start_time_nanos,
         },
-        ProcessId {
+        ProcessKey {
             pid: parent_pid,
             start_time_nanos: parent_start,
         },

@@ -16,7 +16,6 @@ pub mod sampling;
 pub mod self_test;
 
 pub use self::{
-    event::ProcessId,
     loader::{CaptureSettings, Events, Kernel, KernelError},
     probe::State,
 };

@@ -297,7 +297,7 @@ impl FrameNames {
             raws.push(of_executable);
         }
         let batch = Arc::new(batch);
-        let names = symbolizer.names(&batch, PATIENCE).unwrap_or_else(|error| {
+        let names = symbolizer.symbolize(&batch, PATIENCE).unwrap_or_else(|error| {
             tracing::warn!(%error, "A window goes out with fewer names.");
             Names::unnamed(&batch)
         });

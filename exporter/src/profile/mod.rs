@@ -10,5 +10,5 @@ pub use self::{
     address_spaces::AddressSpaces,
     assembly::{Assembly, AssemblySettings},
     sample_table::{SampleKey, SampleTable, SampleTotals, Samples},
-    stack::{Place, RawFrame, Stack},
+    stack::{IDLE, NO_STACK, Place, RawFrame, Stack, TRUNCATED},
 };
