@@ -182,6 +182,11 @@ impl Capture {
         self.clock.started() + self.options.window
     }
 
+    /// Time since the running window began.
+    pub fn window_age(&self) -> Duration {
+        self.clock.started().elapsed()
+    }
+
     /// Marks a process and its descendants as the recorded command.
     pub fn mark_command_tree(&self, pid: u32) -> Result<(), CaptureError> {
         match &self.probes {
