@@ -1,17 +1,15 @@
 //! The host: what every resource says about it, and the agent's own resource.
 
-use std::{ffi::OsString, path::Path};
+use std::{ffi::OsString, sync::Arc};
 
 use evenkeel_otlp::model::Resource;
-use evenkeel_semconv::attribute::{self, value};
+use evenkeel_semconv::attribute;
 use thiserror::Error;
 
 use super::{
     attributes::SourcedAttributes,
-    container::{ContainerFacts, MAX_CGROUP_BYTES},
-    file::{read_bounded, read_in_root, read_line},
-    hypervisor, instance_id,
-    os_release::OsRelease,
+    file::read_line,
+    host_detection, instance_id,
     resource_attributes::{
         RESOURCE_ATTRIBUTES_VARIABLE, ResourceAttributesError, SERVICE_NAME_VARIABLE, parse,
     },
@@ -22,9 +20,6 @@ use super::{
 pub const AGENT_NAME: &str = "evenkeel";
 
 const AGENT_VERSION: &str = env!("CARGO_PKG_VERSION");
-
-/// `os-release` files have a few hundred bytes.
-const MAX_OS_RELEASE_BYTES: usize = 64 << 10;
 
 /// Namespaces in a user's `OTEL_RESOURCE_ATTRIBUTES` that are about the agent's own process and
 /// therefore not about the other processes of the host.
@@ -71,7 +66,7 @@ impl HostIdentity {
         lookup: impl Fn(&str) -> Option<OsString>,
     ) -> (Self, Vec<HostIdentityError>) {
         let mut identity = Self {
-            detected: detect(roots, &lookup),
+            detected: host_detection::detect(roots),
             boot_id: read_line(&roots.proc.join("sys/kernel/random/boot_id")),
             ..Self::default()
         };
@@ -114,12 +109,7 @@ impl HostIdentity {
 
     /// Adds an attribute to every resource: the hash of the kernel object, the method, what a
     /// cloud's metadata service says. Later detectors win over earlier ones, the user over all.
-    pub fn insert(
-        &mut self,
-        key: &'static str,
-        value: impl Into<std::sync::Arc<str>>,
-        source: &'static str,
-    ) {
+    pub fn insert(&mut self, key: &'static str, value: impl Into<Arc<str>>, source: &'static str) {
         self.detected.insert(key, value, source);
     }
 
@@ -199,154 +189,10 @@ fn text(
     }
 }
 
-fn detect(roots: &Roots, lookup: &impl Fn(&str) -> Option<OsString>) -> SourcedAttributes {
-    let mut attributes = SourcedAttributes::default();
-    attributes.insert(attribute::OS_TYPE, value::os_type::LINUX, "built in");
-    let machine = rustix::system::uname();
-    let arch = match machine.machine().to_bytes() {
-        b"x86_64" => Some(value::host_arch::AMD64),
-        b"aarch64" => Some(value::host_arch::ARM64),
-        _ => None,
-    };
-    if let Some(arch) = arch {
-        attributes.insert(attribute::HOST_ARCH, arch, "uname");
-    }
-    for (key, file, source) in [
-        (
-            attribute::EVENKEEL_KERNEL_RELEASE,
-            "sys/kernel/osrelease",
-            "/proc/sys/kernel/osrelease",
-        ),
-        (
-            attribute::EVENKEEL_KERNEL_VERSION,
-            "sys/kernel/version",
-            "/proc/sys/kernel/version",
-        ),
-    ] {
-        if let Some(text) = read_line(&roots.proc.join(file)) {
-            attributes.insert(key, text, source);
-        }
-    }
-    if let Some((name, source)) = hypervisor::detect(roots) {
-        attributes.insert(attribute::EVENKEEL_HOST_HYPERVISOR_NAME, name, source);
-    }
-    if let Some((name, source)) = host_name(roots) {
-        attributes.insert(attribute::HOST_NAME, name, source);
-    }
-    // Our own root is the host's unless we run in a container or were pointed at another host.
-    let own_root_is_hosts = roots.proc == Path::new("/proc") && !in_container(roots, lookup);
-    if let Some((id, source)) = machine_id(roots, own_root_is_hosts) {
-        attributes.insert(attribute::HOST_ID, id, source);
-    }
-    if let Some((release, source)) = os_release(roots, own_root_is_hosts) {
-        if let Some(name) = release.name {
-            attributes.insert(attribute::OS_NAME, name, source);
-        }
-        if let Some(version) = release.version_id {
-            attributes.insert(attribute::OS_VERSION, version, source);
-        }
-    }
-    attributes
-}
-
-/// The host's name: the kernel's, unless we have a UTS namespace of our own (a pod without
-/// `hostNetwork`), whose name is the pod's.
-fn host_name(roots: &Roots) -> Option<(String, &'static str)> {
-    let namespace =
-        |process: &str| std::fs::read_link(roots.proc.join(process).join("ns/uts")).ok();
-    if let (Some(own), Some(hosts)) = (namespace("self"), namespace("1"))
-        && own != hosts
-    {
-        let bytes = read_in_root(&roots.host_root(), Path::new("etc/hostname"), 256).ok()?;
-        let name = String::from_utf8(bytes).ok()?.trim().to_owned();
-        return (!name.is_empty()).then_some((name, "the host's /etc/hostname"));
-    }
-    let name = read_line(&roots.proc.join("sys/kernel/hostname"))?;
-    Some((name, "/proc/sys/kernel/hostname"))
-}
-
-/// The host's machine id; never the DMI UUID, which the semantic conventions forbid.
-fn machine_id(roots: &Roots, own_root_is_hosts: bool) -> Option<(String, &'static str)> {
-    let valid = |bytes: Vec<u8>| {
-        let id = String::from_utf8(bytes).ok()?.trim().to_ascii_lowercase();
-        // An image that was not booted yet has `uninitialized` there.
-        (id.len() == 32
-            && id.bytes().all(|byte| byte.is_ascii_hexdigit())
-            && id.bytes().any(|byte| byte != b'0'))
-        .then_some(id)
-    };
-    let files = [
-        ("etc/machine-id", "the host's /etc/machine-id"),
-        (
-            "var/lib/dbus/machine-id",
-            "the host's /var/lib/dbus/machine-id",
-        ),
-    ];
-    let mut directories = vec![roots.host_root()];
-    if own_root_is_hosts {
-        directories.push("/".into());
-    }
-    directories.iter().find_map(|directory| {
-        files.iter().find_map(|(file, source)| {
-            let bytes = read_in_root(directory, Path::new(file), 64).ok()?;
-            valid(bytes).map(|id| (id, *source))
-        })
-    })
-}
-
-fn os_release(roots: &Roots, own_root_is_hosts: bool) -> Option<(OsRelease, &'static str)> {
-    let parse = |bytes: Vec<u8>| OsRelease::parse(&String::from_utf8_lossy(&bytes));
-    if roots.os_release_is_set() {
-        let bytes = read_bounded(&roots.os_release, MAX_OS_RELEASE_BYTES).ok()?;
-        return Some((parse(bytes), super::roots::OS_RELEASE_VARIABLE));
-    }
-    let hosts = [
-        ("etc/os-release", "the host's /etc/os-release"),
-        ("usr/lib/os-release", "the host's /usr/lib/os-release"),
-    ];
-    let found = hosts.iter().find_map(|(file, source)| {
-        read_in_root(&roots.host_root(), Path::new(file), MAX_OS_RELEASE_BYTES)
-            .ok()
-            .map(|bytes| (parse(bytes), *source))
-    });
-    found.or_else(|| {
-        own_root_is_hosts.then_some(())?;
-        let bytes = read_bounded(&roots.os_release, MAX_OS_RELEASE_BYTES).ok()?;
-        Some((parse(bytes), "/etc/os-release"))
-    })
-}
-
-/// Whether the agent itself seems to run in a container, so that its root is not the host's.
-fn in_container(roots: &Roots, lookup: &impl Fn(&str) -> Option<OsString>) -> bool {
-    let cgroup = read_bounded(&roots.proc.join("self/cgroup"), MAX_CGROUP_BYTES);
-    let facts = cgroup
-        .map(|text| ContainerFacts::parse(&text))
-        .unwrap_or_default();
-    facts != ContainerFacts::default()
-        || ["/.dockerenv", "/run/.containerenv"]
-            .iter()
-            .any(|marker| Path::new(marker).exists())
-        || ["KUBERNETES_SERVICE_HOST", "container"]
-            .iter()
-            .any(|variable| lookup(variable).is_some())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::identity::test_support::FakeProc;
-
-    const MACHINE_ID: &str = "b08dfa6083e7567a1921a715000001fb";
-
-    fn fake_host() -> FakeProc {
-        let fake = FakeProc::new();
-        fake.write("proc/sys/kernel/osrelease", "6.8.0-1021-aws\n");
-        fake.write("proc/sys/kernel/version", "#23-Ubuntu SMP Wed Jan 15\n");
-        fake.write("proc/sys/kernel/hostname", "node-1\n");
-        fake.write("proc/1/root/etc/machine-id", format!("{MACHINE_ID}\n"));
-        fake.write("os-release", "NAME=\"Ubuntu\"\nVERSION_ID=\"24.04\"\n");
-        fake
-    }
+    use crate::identity::test_support::{FakeProc, MACHINE_ID, fake_host};
 
     fn detect_with(
         fake: &FakeProc,
@@ -391,25 +237,6 @@ mod tests {
                 .iter()
                 .all(|(_, sourced)| !sourced.source.is_empty())
         );
-    }
-
-    /// Kernel releases of all vendors pass through untouched.
-    #[test]
-    fn kernel_releases_are_kept() {
-        let fake = fake_host();
-        let cases = include_str!("../../tests/cases/kernel_release.tsv");
-        let mut seen = 0;
-        for line in cases.lines().skip(1).filter(|line| !line.is_empty()) {
-            let release = line.split('\t').next().unwrap();
-            fake.write("proc/sys/kernel/osrelease", format!("{release}\n"));
-            let shared = detect_with(&fake, &[]).0.shared_attributes();
-            assert_eq!(
-                shared.value(attribute::EVENKEEL_KERNEL_RELEASE),
-                Some(release)
-            );
-            seen += 1;
-        }
-        assert_eq!(seen, 10);
     }
 
     /// The variables of the user win over what was detected, `OTEL_SERVICE_NAME` over the list, and
@@ -475,24 +302,5 @@ mod tests {
         fake.write("proc/sys/kernel/hostname", "renamed");
         other.write("proc/1/root/etc/machine-id", MACHINE_ID);
         assert_eq!(id(&fake, "a"), id(&other, "a"));
-    }
-
-    /// A machine id that is none is not sent; the D-Bus one stands in.
-    #[test]
-    fn machine_id_must_be_one() {
-        let fake = fake_host();
-        for bad in [
-            "uninitialized\n",
-            "",
-            "0000000000000000000000000000000\n",
-            &"0".repeat(32),
-        ] {
-            fake.write("proc/1/root/etc/machine-id", bad);
-            let shared = detect_with(&fake, &[]).0.shared_attributes();
-            assert_eq!(shared.get(attribute::HOST_ID), None);
-        }
-        fake.write("proc/1/root/var/lib/dbus/machine-id", MACHINE_ID);
-        let shared = detect_with(&fake, &[]).0.shared_attributes();
-        assert_eq!(shared.value(attribute::HOST_ID), Some(MACHINE_ID));
     }
 }

@@ -5,6 +5,7 @@ mod command_tree;
 pub mod container;
 mod file;
 pub mod host;
+mod host_detection;
 mod hypervisor;
 pub mod identification;
 pub mod inspect;

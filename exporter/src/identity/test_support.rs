@@ -126,3 +126,16 @@ impl FakeProc {
         self.directory.path().join(format!("proc/{pid}"))
     }
 }
+
+pub(super) const MACHINE_ID: &str = "b08dfa6083e7567a1921a715000001fb";
+
+/// A host of which everything but the hypervisor can be told.
+pub(super) fn fake_host() -> FakeProc {
+    let fake = FakeProc::new();
+    fake.write("proc/sys/kernel/osrelease", "6.8.0-1021-aws\n");
+    fake.write("proc/sys/kernel/version", "#23-Ubuntu SMP Wed Jan 15\n");
+    fake.write("proc/sys/kernel/hostname", "node-1\n");
+    fake.write("proc/1/root/etc/machine-id", format!("{MACHINE_ID}\n"));
+    fake.write("os-release", "NAME=\"Ubuntu\"\nVERSION_ID=\"24.04\"\n");
+    fake
+}
