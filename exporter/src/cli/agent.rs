@@ -1,6 +1,6 @@
 //! `evenkeel agent`: capture and export until told to stop.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use bytes::Bytes;
 use evenkeel_otlp::{

@@ -7,7 +7,7 @@ use std::{
 };
 
 use anyhow::Context as _;
-use evenkeel_analysis::report::{self, By, Format, Options};
+use evenkeel_analysis::report::{self, Format, Grouping, Options};
 
 use super::{
     log::colours,
@@ -43,15 +43,15 @@ pub(super) struct ReportArguments {
 
 pub(super) fn run(arguments: &ReportArguments, mut problems: Problems) -> Outcome {
     let format = arguments.format.parse::<Format>();
-    let by = arguments.by.parse::<By>();
+    let by = arguments.by.parse::<Grouping>();
     for error in [format.as_ref().err(), by.as_ref().err()].into_iter().flatten() {
         problems.push(error.to_string());
     }
     let mut filters = Vec::new();
     for filter in &arguments.filter {
-        match filter.split_once('=') {
-            Some((key, value)) if !key.is_empty() => filters.push((key.into(), value.into())),
-            _ => problems.push(format!("--filter is {filter:?}, but must be KEY=VALUE")),
+        match filter.parse() {
+            Ok(condition) => filters.push(condition),
+            Err(error) => problems.push(format!("--filter: {error}")),
         }
     }
     let is_terminal = arguments.output.is_none() && io::stdout().is_terminal();
@@ -66,7 +66,7 @@ pub(super) fn run(arguments: &ReportArguments, mut problems: Problems) -> Outcom
         by: by?,
         filters,
         colour: colours(is_terminal),
-        width: None,
+        width: is_terminal.then(columns).flatten(),
     };
     match &arguments.output {
         None => write(&options, &mut io::stdout().lock()),
@@ -81,6 +81,14 @@ pub(super) fn run(arguments: &ReportArguments, mut problems: Problems) -> Outcom
         }
     }?;
     Ok(0)
+}
+
+/// Columns of the terminal on stdout.
+fn columns() -> Option<usize> {
+    rustix::termios::tcgetwinsize(io::stdout())
+        .ok()
+        .map(|size| usize::from(size.ws_col))
+        .filter(|columns| *columns > 0)
 }
 
 fn write(options: &Options, output: &mut dyn Write) -> Result<(), Failure> {
