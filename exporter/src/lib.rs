@@ -1,3 +1,4 @@
 //! The capturing half of Evenkeel.
 
 pub mod deliver;
+pub mod telemetry;
