@@ -9,3 +9,4 @@ pub mod profile;
 pub mod settings;
 pub mod signal;
 pub mod symbol;
+pub mod telemetry;

@@ -21,8 +21,12 @@ use tonic::{
 };
 use tonic_types::StatusExt;
 
-/// How tonic begins the status that it makes itself for an answer over the limit.
-const ANSWER_TOO_LARGE: &str = "Error, decoded message length too large";
+/// How tonic begins the statuses that it makes itself for an answer over the limit, plain and
+/// compressed. Such an answer follows a success; a refusal has no message.
+const ANSWER_TOO_LARGE: [&str; 2] = [
+    "Error, decoded message length too large",
+    "Error decompressing: size limit",
+];
 
 /// The client of one signal.
 pub(super) struct GrpcClient {
@@ -35,6 +39,9 @@ pub(super) struct GrpcClient {
 impl GrpcClient {
     pub(super) fn new(signal: Signal, destination: &Destination, connector: &Connector) -> Self {
         let grpc = Grpc::with_origin(connector.client(), destination.endpoint.clone())
+            // grpc-go, and so the Collector, answers in the compression of the request even to
+            // clients that do not say that they take it.
+            .accept_compressed(CompressionEncoding::Gzip)
             .max_decoding_message_size(response::LARGEST_BYTES);
         let grpc = match destination.compression {
             Compression::Gzip => grpc.send_compressed(CompressionEncoding::Gzip),
@@ -78,11 +85,16 @@ fn outcome(status: &Status) -> Outcome {
             delay: None,
         };
     }
+    if ANSWER_TOO_LARGE
+        .iter()
+        .any(|start| status.message().starts_with(start))
+    {
+        return Outcome::Accepted;
+    }
     let reason = format!("{:?}: {}", status.code(), legible(status.message()));
     let retry_info = status.get_details_retry_info();
     let delay = retry_info.as_ref().and_then(|info| info.retry_delay);
     match status.code() {
-        Code::OutOfRange if status.message().starts_with(ANSWER_TOO_LARGE) => Outcome::Accepted,
         Code::Cancelled
         | Code::DeadlineExceeded
         | Code::Aborted

@@ -146,21 +146,27 @@ async fn what_is_sent() {
             .get("grpc-encoding")
             .map(|value| value.to_str().unwrap());
         assert_eq!(sent, encoding);
+        // grpc-go answers a compressed request in kind, so answers in gzip are read, too.
+        assert_eq!(got.headers["grpc-accept-encoding"], "gzip,identity");
         let agent = got.headers["user-agent"].to_str().unwrap();
         assert!(agent.starts_with("evenkeel/"), "{agent}");
     }
 }
 
-/// An answer larger than an answer can be is bounded, and the accepted request is not sent again.
+/// An answer larger than an answer can be is bounded, compressed or not, and the accepted request
+/// is not sent again.
 #[tokio::test]
 async fn huge_answer() {
     let message: &'static str = Box::leak("x".repeat(1 << 20).into_boxed_str());
-    let backend = Backend::new([Answer::Grpc(Ok((1, message)))]);
+    let backend = Backend::new([1, 1].map(|rejected| Answer::Grpc(Ok((rejected, message)))));
     let server = Server::start(Speaks::GrpcMetrics, &backend);
-    let outcome = client(&server, Signal::Metrics)
-        .export(request(Signal::Metrics, "m"))
-        .await;
-    assert_eq!(outcome, Outcome::Accepted);
+    let mut destination = settings_for("grpc", server.address).metrics;
+    for compression in [Compression::Gzip, Compression::None] {
+        destination.compression = compression;
+        let mut client = Client::new(Signal::Metrics, destination.clone()).unwrap();
+        let outcome = client.export(request(Signal::Metrics, "m")).await;
+        assert_eq!(outcome, Outcome::Accepted);
+    }
 }
 
 /// No listener, and a peer that does not speak HTTP/2, are failures worth another try.

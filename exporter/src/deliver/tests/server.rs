@@ -129,7 +129,7 @@ impl MetricsService for Backend {
             error_message: message.to_owned(),
         };
         Ok(tonic::Response::new(ExportMetricsServiceResponse {
-            partial_success: Some(partial),
+            partial_success: (rejected != 0 || !message.is_empty()).then_some(partial),
         }))
     }
 }
@@ -148,7 +148,7 @@ impl ProfilesService for Backend {
             error_message: message.to_owned(),
         };
         Ok(tonic::Response::new(ExportProfilesServiceResponse {
-            partial_success: Some(partial),
+            partial_success: (rejected != 0 || !message.is_empty()).then_some(partial),
         }))
     }
 }
@@ -249,16 +249,18 @@ where
     // Connections that end in an error are part of the tests.
     let _ended = match speaks {
         Speaks::GrpcMetrics => {
-            let service =
-                MetricsServiceServer::new(backend).accept_compressed(CompressionEncoding::Gzip);
+            let service = MetricsServiceServer::new(backend)
+                .accept_compressed(CompressionEncoding::Gzip)
+                .send_compressed(CompressionEncoding::Gzip);
             builder
                 .http2_only()
                 .serve_connection(io, TowerToHyperService::new(service))
                 .await
         }
         Speaks::GrpcProfiles => {
-            let service =
-                ProfilesServiceServer::new(backend).accept_compressed(CompressionEncoding::Gzip);
+            let service = ProfilesServiceServer::new(backend)
+                .accept_compressed(CompressionEncoding::Gzip)
+                .send_compressed(CompressionEncoding::Gzip);
             builder
                 .http2_only()
                 .serve_connection(io, TowerToHyperService::new(service))
