@@ -1,0 +1,345 @@
+//! Names out of ELF and DWARF, by blazesym.
+//!
+//! blazesym maps whole files, keeps what it parsed for ever, and its parsers see files that
+//! processes made. So: files are let go in order of use within a budget, a file that was written
+//! over is not read, and a panic in a parser costs the names of that one file.
+
+use std::{
+    fs::File,
+    num::NonZeroUsize,
+    os::fd::AsRawFd as _,
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::PathBuf,
+    sync::Arc,
+};
+
+use blazesym::symbolize::{
+    CodeInfo, Input, Sym, Symbolized, Symbolizer,
+    evict::{Elf as EvictElf, Evict},
+    source::{Elf, Source},
+};
+use evenkeel_otlp::model::{FrameType, Line};
+use lru::LruCache;
+
+use super::{executable::Executable, function_table::FunctionTable};
+
+/// Farthest from its start that a symbol without a size is believed, in bytes. Such symbols are
+/// hand-written assembly (`_start`, `memcpy`) and marks of the linker (`_etext`); blazesym extends
+/// them to the next symbol, however far that is.
+const MAX_SIZELESS_BYTES: usize = 4096;
+
+/// Steps back over symbols without a size to one that covers the address: labels inside of
+/// functions, and on arm64 the marks `$x` and `$d` where code and data alternate.
+const MAX_STEPS_BACK: usize = 8;
+
+/// Files remembered that made a parser panic.
+const MAX_REFUSED: NonZeroUsize = NonZeroUsize::new(1024).unwrap();
+
+/// What names were found for an address.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct FoundLines {
+    /// Innermost inlined function first; empty without a name.
+    pub(crate) lines: Vec<Line>,
+    /// What the physical function is written in.
+    pub(crate) frame_type: Option<FrameType>,
+}
+
+/// How much may be read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ElfLimits {
+    /// Whether to read DWARF.
+    pub(crate) lines: bool,
+    /// Files parsed at a time.
+    pub(crate) files: usize,
+    /// Bytes of tables of the files parsed.
+    pub(crate) bytes: u64,
+}
+
+/// What happened so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ElfCounters {
+    pub(crate) parsed: u64,
+    pub(crate) let_go: u64,
+    pub(crate) changed: u64,
+    pub(crate) refused: u64,
+}
+
+#[derive(Debug)]
+struct Parsed {
+    /// Held so that the number in `path` stays this file's.
+    _file: Arc<File>,
+    path: PathBuf,
+    bytes: u64,
+    debug: bool,
+}
+
+/// The parsed files of one thread.
+#[derive(Debug)]
+pub(crate) struct ElfNames {
+    symbolizer: Symbolizer,
+    parsed: LruCache<u32, Parsed>,
+    refused: LruCache<u32, ()>,
+    bytes: u64,
+    limits: ElfLimits,
+    counters: ElfCounters,
+}
+
+impl ElfNames {
+    pub(crate) fn new(limits: ElfLimits) -> Self {
+        Self {
+            symbolizer: symbolizer(limits.lines),
+            parsed: LruCache::unbounded(),
+            refused: LruCache::sparse(MAX_REFUSED),
+            bytes: 0,
+            limits,
+            counters: ElfCounters::default(),
+        }
+    }
+
+    pub(crate) fn counters(&self) -> ElfCounters {
+        self.counters
+    }
+
+    /// Bytes of tables of the files that are parsed now.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Files parsed now.
+    pub(crate) fn files(&self) -> usize {
+        self.parsed.len()
+    }
+
+    /// Names of ELF virtual addresses, in their order.
+    pub(crate) fn find(
+        &mut self,
+        executable: &Executable,
+        addresses: &[u64],
+        functions: &mut FunctionTable,
+    ) -> Vec<FoundLines> {
+        let nothing = || vec![FoundLines::default(); addresses.len()];
+        let Some((path, debug)) = self.prepare(executable) else {
+            return nothing();
+        };
+        let may_be_go = executable.build_ids.go.is_some();
+        let search = Search {
+            symbolizer: &self.symbolizer,
+            plain: source(path.clone(), false),
+            full: debug.then(|| source(path, true)),
+        };
+        // The parsers meet files that someone may have made to break them.
+        let found = catch_unwind(AssertUnwindSafe(|| {
+            search.find(addresses, |sym| lines(sym, functions, may_be_go))
+        }));
+        match found {
+            Ok(found) => found,
+            Err(_) => {
+                tracing::warn!(
+                    path = %executable.path.display(),
+                    "The symbol tables of a file broke their reader; it is left alone from now on."
+                );
+                self.counters.refused += 1;
+                self.refused.put(executable.id, ());
+                self.start_over();
+                nothing()
+            }
+        }
+    }
+
+    /// Forgets a file, so that its memory and its descriptor are free.
+    pub(crate) fn forget(&mut self, id: u32) {
+        if let Some(parsed) = self.parsed.pop(&id) {
+            self.let_go(parsed);
+        }
+    }
+
+    /// The path under which blazesym reads the held file, and whether to read its DWARF.
+    fn prepare(&mut self, executable: &Executable) -> Option<(PathBuf, bool)> {
+        if !executable.readable || self.refused.contains(&executable.id) {
+            return None;
+        }
+        let file = executable.file()?;
+        if !executable.is_unchanged(&file) {
+            self.counters.changed += 1;
+            self.forget(executable.id);
+            return None;
+        }
+        if let Some(parsed) = self.parsed.get(&executable.id) {
+            return Some((parsed.path.clone(), parsed.debug));
+        }
+        let with_debug = executable
+            .symbol_bytes
+            .saturating_add(executable.debug_bytes);
+        let debug =
+            self.limits.lines && executable.has_safe_debug_links && with_debug <= self.limits.bytes;
+        let bytes = if debug {
+            with_debug
+        } else {
+            executable.symbol_bytes
+        };
+        if bytes > self.limits.bytes {
+            self.counters.refused += 1;
+            return None;
+        }
+        while self.bytes + bytes > self.limits.bytes || self.parsed.len() >= self.limits.files {
+            let (_, oldest) = self.parsed.pop_lru()?;
+            self.let_go(oldest);
+        }
+        let path = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
+        self.parsed.put(
+            executable.id,
+            Parsed {
+                _file: file,
+                path: path.clone(),
+                bytes,
+                debug,
+            },
+        );
+        self.bytes += bytes;
+        self.counters.parsed += 1;
+        Some((path, debug))
+    }
+
+    fn let_go(&mut self, parsed: Parsed) {
+        self.bytes -= parsed.bytes;
+        self.counters.let_go += 1;
+        if let Err(error) = self
+            .symbolizer
+            .evict(&Evict::Elf(EvictElf::new(&parsed.path)))
+        {
+            tracing::debug!(%error, "A parsed file could not be let go.");
+        }
+    }
+
+    fn start_over(&mut self) {
+        self.symbolizer = symbolizer(self.limits.lines);
+        self.parsed.clear();
+        self.bytes = 0;
+    }
+}
+
+fn symbolizer(lines: bool) -> Symbolizer {
+    Symbolizer::builder()
+        // A path stands for one held file until it is evicted: no need to look each time.
+        .enable_auto_reload(false)
+        .enable_code_info(lines)
+        .enable_inlined_fns(lines)
+        // Ours, bounded: see `demangle`.
+        .enable_demangling(false)
+        .build()
+}
+
+fn source(path: PathBuf, debug_syms: bool) -> Source<'static> {
+    Source::Elf(Elf {
+        debug_syms,
+        ..Elf::new(path)
+    })
+}
+
+/// One look-up in one file.
+struct Search<'a> {
+    symbolizer: &'a Symbolizer,
+    plain: Source<'static>,
+    full: Option<Source<'static>>,
+}
+
+impl<'a> Search<'a> {
+    fn find(
+        &self,
+        addresses: &[u64],
+        mut lines: impl FnMut(&Sym<'_>) -> FoundLines,
+    ) -> Vec<FoundLines> {
+        let batch = self.full.as_ref().and_then(|full| {
+            self.symbolizer
+                .symbolize(full, Input::VirtOffset(addresses))
+                .inspect_err(|error| tracing::debug!(%error, "Debug information is unreadable."))
+                .ok()
+        });
+        let batch = batch.or_else(|| {
+            self.symbolizer
+                .symbolize(&self.plain, Input::VirtOffset(addresses))
+                .inspect_err(|error| tracing::debug!(%error, "Symbols are unreadable."))
+                .ok()
+        });
+        let batch = batch.unwrap_or_default();
+        addresses
+            .iter()
+            .enumerate()
+            .map(|(index, address)| {
+                let sym = match batch.get(index) {
+                    Some(Symbolized::Sym(sym)) => Some(sym.clone()),
+                    // Broken debug information of one unit does not cost the name.
+                    _ if self.full.is_some() => self.single(*address),
+                    _ => None,
+                };
+                sym.and_then(|sym| self.believable(sym, *address))
+                    .map(|sym| lines(&sym))
+                    .unwrap_or_default()
+            })
+            .collect()
+    }
+
+    fn single(&self, address: u64) -> Option<Sym<'a>> {
+        self.symbolizer
+            .symbolize_single(&self.plain, Input::VirtOffset(address))
+            .ok()?
+            .into_sym()
+    }
+
+    /// The symbol itself if it has a size; else the one around it that has; else the symbol if it
+    /// is near.
+    fn believable(&self, sym: Sym<'a>, address: u64) -> Option<Sym<'a>> {
+        if sym.size.is_some() {
+            return Some(sym);
+        }
+        let mut start = sym.addr;
+        for _ in 0..MAX_STEPS_BACK {
+            let Some(before) = start.checked_sub(1).and_then(|before| self.single(before)) else {
+                break;
+            };
+            if let Some(size) = before.size {
+                let covers = address.wrapping_sub(before.addr) < size as u64;
+                if covers {
+                    return Some(Sym {
+                        code_info: sym.code_info,
+                        ..before
+                    });
+                }
+                break;
+            }
+            start = before.addr;
+        }
+        let near = sym.offset < MAX_SIZELESS_BYTES;
+        (near && !sym.name.starts_with('$')).then_some(sym)
+    }
+}
+
+/// blazesym lists the physical function first and the innermost one last; OTLP wants the reverse.
+fn lines(sym: &Sym<'_>, functions: &mut FunctionTable, may_be_go: bool) -> FoundLines {
+    let mut line = |name: &str, code: Option<&CodeInfo<'_>>| {
+        let file = code.map(CodeInfo::to_path);
+        let file = file.as_ref().map(|file| file.to_string_lossy());
+        let named = functions.function(name, file.as_deref().unwrap_or(""), may_be_go)?;
+        let line = Line {
+            function: named.function,
+            line: code.and_then(|code| code.line).unwrap_or(0),
+            column: code.and_then(|code| code.column).map_or(0, u32::from),
+        };
+        Some((line, named.frame_type))
+    };
+    let Some((physical, frame_type)) = line(&sym.name, sym.code_info.as_deref()) else {
+        return FoundLines::default();
+    };
+    let mut lines: Vec<Line> = sym
+        .inlined
+        .iter()
+        .rev()
+        .filter_map(|inlined| line(&inlined.name, inlined.code_info.as_ref()))
+        .map(|(line, _)| line)
+        .collect();
+    lines.push(physical);
+    FoundLines {
+        lines,
+        frame_type: Some(frame_type),
+    }
+}
