@@ -5,6 +5,7 @@ use std::{
     net::{TcpListener, TcpStream},
     path::{Path, PathBuf},
     process::Command,
+    thread,
     time::Duration,
 };
 
@@ -113,6 +114,12 @@ impl Collector {
                 .iter()
                 .all(|port| TcpStream::connect(("127.0.0.1", *port)).is_ok()))
         })?;
+        // It installs its signal handlers just behind the line that says it is ready: asked to stop before
+        // that, it dies instead.
+        wait_until("the Collector is ready", START_LIMIT, || {
+            Ok(process.stderr_so_far()?.contains("Everything is ready"))
+        })?;
+        thread::sleep(Duration::from_millis(200));
         self.process = Some(process);
         Ok(())
     }

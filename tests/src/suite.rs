@@ -88,6 +88,8 @@ pub fn run(tests: &[Test]) -> ExitCode {
 }
 
 fn conclude(test: &Test) -> Result<Completion, Failed> {
+    // Ends the line that the harness began, so that what a test prints is legible.
+    println!();
     if let Some(reason) = first_lacking(test.needs) {
         return skip(test.name, &reason);
     }

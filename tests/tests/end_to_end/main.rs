@@ -7,6 +7,7 @@ mod cli;
 mod collector;
 mod depth;
 mod formats;
+mod harness;
 mod names;
 mod on_cpu;
 mod record;
@@ -20,6 +21,7 @@ use evenkeel_tests::suite;
 
 fn main() -> ExitCode {
     let themes = [
+        harness::TESTS,
         cli::TESTS,
         refusal::TESTS,
         record::TESTS,
