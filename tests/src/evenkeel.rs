@@ -25,6 +25,9 @@ const REPORT_LIMIT: Duration = Duration::from_secs(60);
 /// Settings of whoever runs the tests must not reach the binary under test.
 const SCRUBBED: [&str; 2] = ["OTEL_", "EVENKEEL_"];
 
+/// But this one: `tests/run` has it tested with a kernel object that was just built.
+const KEPT: &str = "EVENKEEL_BPF_OBJECT";
+
 /// The binary: `EVENKEEL_BIN`, or a release build made here.
 pub fn binary() -> Result<&'static Path> {
     static BINARY: OnceLock<Result<PathBuf, String>> = OnceLock::new();
@@ -58,7 +61,7 @@ pub fn command(arguments: &[&str]) -> Result<Command> {
     command.args(arguments);
     for (name, _) in std::env::vars_os() {
         let name = name.to_string_lossy();
-        if SCRUBBED.iter().any(|prefix| name.starts_with(prefix)) {
+        if name != KEPT && SCRUBBED.iter().any(|prefix| name.starts_with(prefix)) {
             command.env_remove(&*name);
         }
     }

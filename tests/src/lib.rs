@@ -4,7 +4,6 @@
 
 pub mod child;
 pub mod collector;
-pub mod conformity;
 pub mod evenkeel;
 pub mod folded;
 pub mod needs;

@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, path::Path};
 use anyhow::{Context as _, Result, bail, ensure};
 use evenkeel_otlp::{
     histogram::ExponentialHistogram,
+    invariants::{Origin, check_metrics, check_profiles},
     view::{MetricsView, PointValueView, ProfileView, ProfilesView, SampleView, ValueRef},
 };
 use evenkeel_semconv::{
@@ -15,11 +16,15 @@ use opentelemetry_proto::tonic::collector::{
     metrics::v1::ExportMetricsServiceRequest, profiles::v1development::ExportProfilesServiceRequest,
 };
 
-use crate::{conformity, evenkeel::Recording};
+use crate::evenkeel::Recording;
+
+/// Most complaints that are worth reading at once.
+const SHOWN: usize = 20;
 
 /// All requests, in the order they were received.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Received {
+    origin: Origin,
     /// Profiles.
     pub profiles: Vec<ExportProfilesServiceRequest>,
     /// Metrics.
@@ -251,9 +256,27 @@ impl Received {
         })
     }
 
-    /// Fails unless every request keeps the invariants of OTLP and the registry's names, units and types.
+    /// Fails unless every request keeps the rules of OTLP, of the backends and of the registry, and profiles
+    /// that a Collector passed on keep them all the same.
     pub fn check(&self) -> Result<()> {
-        conformity::check(self)
+        let profiles = self
+            .profiles
+            .iter()
+            .flat_map(|request| check_profiles(request, self.origin));
+        let metrics = self.metrics.iter().flat_map(check_metrics);
+        let mut complaints: Vec<String> = profiles
+            .chain(metrics)
+            .map(|violation| violation.to_string())
+            .collect();
+        complaints.sort_unstable();
+        complaints.dedup();
+        ensure!(
+            complaints.is_empty(),
+            "{} rules are broken, among them\n  {}",
+            complaints.len(),
+            complaints[..complaints.len().min(SHOWN)].join("\n  ")
+        );
+        Ok(())
     }
 }
 
