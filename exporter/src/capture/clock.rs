@@ -19,8 +19,9 @@ pub struct WindowClock {
 }
 
 fn unix_nanos(time: SystemTime) -> u64 {
-    time.duration_since(UNIX_EPOCH)
-        .map_or(0, |since| u64::try_from(since.as_nanos()).unwrap_or(u64::MAX))
+    time.duration_since(UNIX_EPOCH).map_or(0, |since| {
+        u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+    })
 }
 
 impl WindowClock {
@@ -84,7 +85,10 @@ mod tests {
             begin + Duration::from_secs(20),
             at(1_020) + Duration::from_millis(400),
         );
-        assert_eq!(first.start_unix_nanos + first.duration_nanos, second.start_unix_nanos);
+        assert_eq!(
+            first.start_unix_nanos + first.duration_nanos,
+            second.start_unix_nanos
+        );
         assert_eq!(second.duration_nanos, 10_000_000_000);
     }
 

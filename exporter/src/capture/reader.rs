@@ -97,7 +97,8 @@ impl Reader {
     ) -> Result<Self, ReaderError> {
         let (requests, inbox) = bounded(16);
         let flags = rustix::event::EventfdFlags::CLOEXEC | rustix::event::EventfdFlags::NONBLOCK;
-        let wake = rustix::event::eventfd(0, flags).map_err(|errno| ReaderError::Start(errno.into()))?;
+        let wake =
+            rustix::event::eventfd(0, flags).map_err(|errno| ReaderError::Start(errno.into()))?;
         let woken = wake.try_clone().map_err(ReaderError::Start)?;
         let state = ReaderState {
             address_spaces: AddressSpaces::new(settings.proc_root.clone()),
@@ -239,11 +240,15 @@ impl ReaderState {
         }
         let process = self.processes.observe(sample.process, sample.comm);
         self.frames.clear();
-        self.frames
-            .extend(sample.kernel_frames().enumerate().map(|(index, address)| RawFrame {
-                place: Place::Kernel(address),
-                exact: index == 0,
-            }));
+        self.frames.extend(
+            sample
+                .kernel_frames()
+                .enumerate()
+                .map(|(index, address)| RawFrame {
+                    place: Place::Kernel(address),
+                    exact: index == 0,
+                }),
+        );
         let cut = self.user_frames(sample, &process);
         if sample.truncated && !cut {
             self.frames.push(RawFrame::marker(TRUNCATED));

@@ -270,7 +270,11 @@ impl Capture {
                 metrics.extend(stolen::metrics(&probes.kernel, self.attached_unix_nanos));
             }
         }
-        if let Some(ticker) = self.steal_ticker.as_ref().filter(|_| is_measured(Signal::Stolen)) {
+        if let Some(ticker) = self
+            .steal_ticker
+            .as_ref()
+            .filter(|_| is_measured(Signal::Stolen))
+        {
             metrics.extend(ticker.metric());
         }
         let mut host_losses = Default::default();
@@ -284,6 +288,10 @@ impl Capture {
             kernel: self.probes.as_ref().map(|probes| &probes.kernel),
             signals: &self.signals,
             reader: self.last_reading.as_ref(),
+            symbols: self
+                .probes
+                .as_ref()
+                .map(|probes| probes.assembly.symbolizer_counters()),
             aggregation_lost: self.aggregation_lost,
             host_readings: self.host_readings,
             host_losses,
@@ -320,7 +328,11 @@ impl Probes {
         }
     }
 
-    fn profiles(&mut self, reading: &ReaderWindow, summary: &mut WindowSummary) -> Vec<ProfileGroup> {
+    fn profiles(
+        &mut self,
+        reading: &ReaderWindow,
+        summary: &mut WindowSummary,
+    ) -> Vec<ProfileGroup> {
         let idle = stolen::idle_nanos(&self.kernel);
         let idle_growth = idle.saturating_sub(self.idle_stolen_nanos);
         self.idle_stolen_nanos = idle;
@@ -333,8 +345,7 @@ impl Probes {
                 .sum::<u64>()
         };
         summary.samples = totals(|totals| totals.ticks);
-        summary.stolen_seconds =
-            (totals(|totals| totals.stolen_nanos) + idle_growth) as f64 / 1e9;
+        summary.stolen_seconds = (totals(|totals| totals.stolen_nanos) + idle_growth) as f64 / 1e9;
         summary.lost = reading.samples.ticks_lost;
         self.assembly.profiles(&reading.samples, idle_growth)
     }

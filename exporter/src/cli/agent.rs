@@ -6,7 +6,7 @@ use bytes::Bytes;
 use evenkeel_otlp::{
     encode,
     model::{MetricGroup, Span, Window},
-    temporality::DeltaStage,
+    temporality::{DeltaStage, TemporalityPreference},
 };
 use prost::Message as _;
 
@@ -18,14 +18,18 @@ use super::{
 };
 use crate::{
     capture::{Capture, WindowSummary},
-    deliver::{Delivery, Export, Options, Settings, Signal},
+    deliver::{self, Delivery, Export, Options, Settings, Signal},
     identity::Roots,
     kernel::requirements::Requirements,
     settings::{CaptureArguments, Detail, Problems, capture_options},
+    telemetry::{self, Telemetry, TelemetryOptions},
 };
 
 /// How long a stop may take to deliver what is left. Kubernetes kills after 30 s.
 const STOP_DEADLINE: Duration = Duration::from_secs(10);
+
+/// Series of which a previous point is remembered for deltas; there are about 100.
+const SERIES: usize = 10_000;
 
 /// Arguments of `evenkeel agent`.
 #[derive(Debug, clap::Args)]
@@ -39,7 +43,12 @@ pub(super) struct AgentArguments {
 
 pub(super) fn run(arguments: &AgentArguments, mut problems: Problems) -> Outcome {
     let roots = Roots::from_environment(|name| std::env::var_os(name));
-    let options = capture_options(&arguments.capture, Detail::Aggregated, &variable, &mut problems);
+    let options = capture_options(
+        &arguments.capture,
+        Detail::Aggregated,
+        &variable,
+        &mut problems,
+    );
     let settings = Settings::from_environment();
     for error in settings.as_ref().err().into_iter().flatten() {
         problems.push(error.to_string());
@@ -53,6 +62,7 @@ pub(super) fn run(arguments: &AgentArguments, mut problems: Problems) -> Outcome
         tracing::warn!("{advice}");
     }
 
+    let window = options.window;
     let requirements = Requirements::diagnose(&roots.proc, &roots.sys);
     if requirements.fatal() {
         return Err(Failure::Requirements(requirements));
@@ -63,6 +73,7 @@ pub(super) fn run(arguments: &AgentArguments, mut problems: Problems) -> Outcome
         Err(error) => return Err(Failure::capture(error, requirements)),
     };
     let delivery = Delivery::start(&settings, Options::default())?;
+    let telemetry = start_telemetry(&settings, window, &capture, &delivery);
     let mut exporter = Exporter::new(&settings, &delivery);
     for (signal, state) in capture.signals() {
         tracing::info!(%signal, state = state.name(), reason = state.reason(), "Signal.");
@@ -80,7 +91,9 @@ pub(super) fn run(arguments: &AgentArguments, mut problems: Problems) -> Outcome
         let (span, groups) = capture.metrics_now();
         exporter.metrics(span, groups)?;
     }
+    // The capture ends first: what it counted last is in the last export about the agent.
     drop(capture);
+    drop(telemetry);
     let accounts = delivery.stop(STOP_DEADLINE);
     for signal in [Signal::Profiles, Signal::Metrics] {
         let account = accounts.signal(signal);
@@ -97,9 +110,30 @@ pub(super) fn run(arguments: &AgentArguments, mut problems: Problems) -> Outcome
     Ok(0)
 }
 
+/// The agent's metrics about itself; without them it runs on.
+fn start_telemetry(
+    settings: &Settings,
+    window: Duration,
+    capture: &Capture,
+    delivery: &Delivery,
+) -> Option<Telemetry> {
+    if settings.disabled {
+        return None;
+    }
+    let outbox = delivery.outbox();
+    telemetry::start(
+        capture.resource(),
+        TelemetryOptions::new(settings, window),
+        move || outbox.accounts(),
+        telemetry::sink_to(delivery.outbox()),
+    )
+    .inspect_err(|error| tracing::warn!(%error, "The agent's own metrics are missing."))
+    .ok()
+}
+
 /// Encodes windows and hands them to delivery.
 struct Exporter {
-    delivery: crate::deliver::Outbox,
+    delivery: deliver::Outbox,
     encoding: encode::Settings,
     temporality: DeltaStage,
     metrics_with_windows: bool,
@@ -110,11 +144,18 @@ struct Exporter {
 impl Exporter {
     fn new(settings: &Settings, delivery: &Delivery) -> Self {
         let mut encoding = encode::Settings::new(env!("CARGO_PKG_VERSION"));
-        encoding.temporality = settings.temporality;
-        encoding.histograms = settings.histogram_aggregation;
+        let temporality = match settings.temporality {
+            deliver::TemporalityPreference::Cumulative => TemporalityPreference::Cumulative,
+            deliver::TemporalityPreference::Delta => TemporalityPreference::Delta,
+            deliver::TemporalityPreference::LowMemory => TemporalityPreference::LowMemory,
+        };
+        encoding.temporality = temporality;
+        if settings.histogram_aggregation == deliver::HistogramAggregation::ExplicitBucket {
+            encoding.histograms = encode::HistogramForm::Explicit;
+        }
         Self {
             delivery: delivery.outbox(),
-            temporality: DeltaStage::new(settings.temporality),
+            temporality: DeltaStage::new(temporality, SERIES),
             encoding,
             metrics_with_windows: settings.export_interval.is_none(),
             disabled: settings.disabled,
@@ -135,7 +176,10 @@ impl Exporter {
     fn push_metrics(&mut self, window: &mut Window) {
         self.temporality.apply(window);
         let encoded = encode::encode_metrics(window, &self.encoding);
-        let requests = encoded.requests.iter().map(|request| request.encode_to_vec().into());
+        let requests = encoded
+            .requests
+            .iter()
+            .map(|request| request.encode_to_vec().into());
         self.push(Signal::Metrics, requests.collect());
     }
 }
@@ -144,7 +188,10 @@ impl Sink for Exporter {
     fn window(&mut self, mut window: Window, summary: WindowSummary) -> Result<(), Failure> {
         self.sequence += 1;
         let encoded = encode::encode_profiles(&window, &self.encoding);
-        let requests = encoded.requests.iter().map(|request| request.encode_to_vec().into());
+        let requests = encoded
+            .requests
+            .iter()
+            .map(|request| request.encode_to_vec().into());
         self.push(Signal::Profiles, requests.collect());
         if self.metrics_with_windows {
             self.push_metrics(&mut window);

@@ -50,11 +50,16 @@ pub(super) fn run(
     let mut next_second = started + SECOND;
     let mut next_metrics = metrics_interval.map(|interval| started + interval);
     loop {
-        let wake = [Some(next_second), Some(capture.window_end()), deadline, next_metrics]
-            .into_iter()
-            .flatten()
-            .min()
-            .unwrap_or(next_second);
+        let wake = [
+            Some(next_second),
+            Some(capture.window_end()),
+            deadline,
+            next_metrics,
+        ]
+        .into_iter()
+        .flatten()
+        .min()
+        .unwrap_or(next_second);
         match messages.recv_deadline(wake) {
             Ok(message) => return Ok(End::Message(message)),
             Err(RecvTimeoutError::Timeout) => {}

@@ -50,7 +50,9 @@ pub(super) fn start(
             "text" => Format::Text,
             "json" => Format::Json,
             _ => {
-                problems.0.push(Problem::value(setting, &value, "text or json"));
+                problems
+                    .0
+                    .push(Problem::value(setting, &value, "text or json"));
                 Format::Text
             }
         },
@@ -61,7 +63,9 @@ pub(super) fn start(
         other => other,
     });
     let registry = tracing_subscriber::registry().with(filter);
-    let layer = fmt::layer().with_writer(stderr).with_target(level == "debug" || level == "trace");
+    let layer = fmt::layer()
+        .with_writer(stderr)
+        .with_target(level == "debug" || level == "trace");
     // A second start in one process (tests) keeps the first.
     let _ = match format {
         Format::Json => registry.with(layer.json().flatten_event(true)).try_init(),

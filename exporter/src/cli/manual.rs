@@ -5,7 +5,10 @@ use std::io;
 use clap::CommandFactory as _;
 use clap_complete::Shell;
 
-use super::{Arguments, outcome::{Failure, Outcome}};
+use super::{
+    Arguments,
+    outcome::{Failure, Outcome},
+};
 use crate::settings::{Problem, Problems};
 
 /// Arguments of `evenkeel completion`.

@@ -6,11 +6,7 @@ use std::{
 };
 
 use super::log::Format;
-use crate::{
-    capture::CaptureError,
-    kernel::requirements::Requirements,
-    settings::Problems,
-};
+use crate::{capture::CaptureError, kernel::requirements::Requirements, settings::Problems};
 
 /// Done, or done with the exit code of the recorded command.
 pub type Outcome = Result<u8, Failure>;
@@ -45,7 +41,11 @@ impl Failure {
 
     fn lines(&self) -> Vec<String> {
         match self {
-            Self::Usage(problems) => problems.0.iter().map(|problem| problem.text.clone()).collect(),
+            Self::Usage(problems) => problems
+                .0
+                .iter()
+                .map(|problem| problem.text.clone())
+                .collect(),
             Self::Requirements(requirements) => requirements
                 .lacks()
                 .iter()

@@ -79,7 +79,10 @@ pub(super) fn run(arguments: &RecordArguments, mut problems: Problems) -> Outcom
         .value(attribute::HOST_NAME)
         .unwrap_or("host")
         .to_owned();
-    let path = arguments.output.clone().unwrap_or_else(|| default_path(&name));
+    let path = arguments
+        .output
+        .clone()
+        .unwrap_or_else(|| default_path(&name));
     let file = File::create(&path).with_context(|| format!("cannot create {}", path.display()))?;
     let writer = Writer::new(BufWriter::new(file))
         .with_context(|| format!("cannot write {}", path.display()))?;
@@ -171,15 +174,13 @@ fn record(
 
 /// The recording is over, the command is not: its exit code is still ours.
 fn wait_for_command(messages: &Receiver<Message>) -> Outcome {
-    for message in messages {
-        match message {
-            Message::CommandEnded(status) => {
-                return Ok(exit_code(status.context("cannot wait for the command")?));
-            }
-            Message::Signal(signal) => return Ok(u8::try_from(SIGNALLED + signal).unwrap_or(1)),
+    match messages.recv() {
+        Ok(Message::CommandEnded(status)) => {
+            Ok(exit_code(status.context("cannot wait for the command")?))
         }
+        Ok(Message::Signal(signal)) => Ok(u8::try_from(SIGNALLED + signal).unwrap_or(1)),
+        Err(_) => Ok(0),
     }
-    Ok(0)
 }
 
 /// Passes a signal on. A terminal sends SIGINT to the command by itself.
@@ -273,9 +274,9 @@ impl Sink for Recorder {
             return;
         }
         let elapsed = self.started.elapsed().as_secs();
-        let of = self
-            .duration
-            .map_or(String::new(), |duration| format!(" of {}", duration.as_secs()));
+        let of = self.duration.map_or(String::new(), |duration| {
+            format!(" of {}", duration.as_secs())
+        });
         let _ = write!(
             io::stderr().lock(),
             "\rRecording: {elapsed}{of} s, {} windows, {} samples, {:.2} s stolen\x1b[K",

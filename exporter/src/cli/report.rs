@@ -44,7 +44,10 @@ pub(super) struct ReportArguments {
 pub(super) fn run(arguments: &ReportArguments, mut problems: Problems) -> Outcome {
     let format = arguments.format.parse::<Format>();
     let by = arguments.by.parse::<Grouping>();
-    for error in [format.as_ref().err(), by.as_ref().err()].into_iter().flatten() {
+    for error in [format.as_ref().err(), by.as_ref().err()]
+        .into_iter()
+        .flatten()
+    {
         problems.push(error.to_string());
     }
     let mut filters = Vec::new();
@@ -75,7 +78,9 @@ pub(super) fn run(arguments: &ReportArguments, mut problems: Problems) -> Outcom
             let file = File::create(path).with_context(|| format!("cannot create {shown}"))?;
             let mut output = BufWriter::new(file);
             write(&options, &mut output)?;
-            output.flush().with_context(|| format!("cannot write {shown}"))?;
+            output
+                .flush()
+                .with_context(|| format!("cannot write {shown}"))?;
             tracing::info!("Wrote {shown}.");
             Ok(())
         }

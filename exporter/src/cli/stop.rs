@@ -26,15 +26,17 @@ pub(super) fn listen() -> io::Result<(Sender<Message>, Receiver<Message>)> {
     let (sender, receiver) = bounded(16);
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
     let to_loop = sender.clone();
-    thread::Builder::new().name("signals".into()).spawn(move || {
-        for signal in signals.forever() {
-            if signal == SIGHUP {
-                tracing::info!("SIGHUP: there is no file to read again.");
-            } else if to_loop.send(Message::Signal(signal)).is_err() {
-                return;
+    thread::Builder::new()
+        .name("signals".into())
+        .spawn(move || {
+            for signal in signals.forever() {
+                if signal == SIGHUP {
+                    tracing::info!("SIGHUP: there is no file to read again.");
+                } else if to_loop.send(Message::Signal(signal)).is_err() {
+                    return;
+                }
             }
-        }
-    })?;
+        })?;
     Ok((sender, receiver))
 }
 

@@ -22,9 +22,11 @@ pub(super) struct VersionArguments {
 
 pub(super) fn run(arguments: &VersionArguments, mut problems: Problems) -> Outcome {
     if !["text", "json"].contains(&arguments.format.as_str()) {
-        problems
-            .0
-            .push(Problem::value("--format", &arguments.format, "text or json"));
+        problems.0.push(Problem::value(
+            "--format",
+            &arguments.format,
+            "text or json",
+        ));
     }
     problems.or(()).map_err(Failure::Usage)?;
     let object = Object::embedded();
@@ -43,7 +45,11 @@ pub(super) fn run(arguments: &VersionArguments, mut problems: Problems) -> Outco
     } else {
         writeln!(stdout, "evenkeel {version}")?;
         writeln!(stdout, "kernel object  {}", object.digest)?;
-        writeln!(stdout, "built with     {}", Object::toolchain().replace('\n', ", "))?;
+        writeln!(
+            stdout,
+            "built with     {}",
+            Object::toolchain().replace('\n', ", ")
+        )?;
         writeln!(stdout, "signals        {}", Signal::names())?;
     }
     Ok(0)

@@ -19,7 +19,8 @@ pub(super) fn by_map(ebpf: &Ebpf, proc_root: &Path) -> Vec<(String, u64)> {
                 _ => return None,
             };
             let fd = std::os::fd::AsFd::as_fd(data.fd()).as_raw_fd();
-            let info = fs::read_to_string(proc_root.join("self/fdinfo").join(fd.to_string())).ok()?;
+            let info =
+                fs::read_to_string(proc_root.join("self/fdinfo").join(fd.to_string())).ok()?;
             let bytes = info
                 .lines()
                 .find_map(|line| line.strip_prefix("memlock:"))?

@@ -297,7 +297,8 @@ mod tests {
         let (read, expected, globals) = sound();
         let near = 0x7fff_0000_2000;
         assert_eq!(compare(&read, &expected, &globals, near), []);
-        let cases: [(&str, fn(&mut SelfTest)); 5] = [
+        type Spoil = fn(&mut SelfTest);
+        let cases: [(&str, Spoil); 5] = [
             ("TASK_PID", |read| read.tid = 12),
             ("TASK_FLAGS", |read| read.flags = 0),
             ("TASK_START_BOOTTIME", |read| read.start_time += 10_000_000),

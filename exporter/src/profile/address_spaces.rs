@@ -72,10 +72,9 @@ impl AddressSpaces {
         if !unmapped || !self.known.get(&key).is_some_and(due) {
             return places;
         }
-        let retry_after = self
-            .known
-            .get(&key)
-            .map_or(RETRY_AFTER, |known| (known.retry_after * 2).min(RETRY_AT_MOST));
+        let retry_after = self.known.get(&key).map_or(RETRY_AFTER, |known| {
+            (known.retry_after * 2).min(RETRY_AT_MOST)
+        });
         let mut known = self.read(process.key.pid, table, retry_after);
         // What was read while the process lived is worth more than nothing.
         if known.space.is_none()

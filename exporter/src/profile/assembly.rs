@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     identity::Process,
-    symbol::{Address, Batch, Executable, Names, Symbolizer},
+    symbol::{Address, Batch, Executable, Names, Symbolizer, SymbolizerCounters},
 };
 
 const COUNT: ValueType = ValueType {
@@ -67,6 +67,11 @@ impl Assembly {
             symbolizer,
             host,
         }
+    }
+
+    /// What the symbolizer did and holds.
+    pub fn symbolizer_counters(&self) -> SymbolizerCounters {
+        self.symbolizer.counters()
     }
 
     /// Stolen time has no sampling distance: its values are sums. Backends want one above zero,
@@ -198,10 +203,13 @@ fn unnamed(address: u64) -> Frame {
     }
 }
 
+/// A process, by its one `Arc`, and a thread name.
+type Who = (*const Process, Option<Arc<str>>);
+
 /// The attributes of samples, each list made once.
 struct SampleAttributes {
     pids: bool,
-    known: HashMap<(*const Process, Option<Arc<str>>), Arc<[Attribute]>>,
+    known: HashMap<Who, Arc<[Attribute]>>,
 }
 
 impl SampleAttributes {
@@ -244,6 +252,9 @@ impl SampleAttributes {
     }
 }
 
+/// The frames of one executable: what is asked for, and for which raw frame.
+type OfExecutable = (Arc<Executable>, Vec<Address>, Vec<RawFrame>);
+
 /// The frames of a window, with names.
 struct FrameNames {
     frames: HashMap<RawFrame, Arc<Frame>>,
@@ -253,7 +264,7 @@ impl FrameNames {
     /// Looks up all distinct frames in one batch.
     fn look_up<V>(samples: &[(SampleKey, V)], symbolizer: &Symbolizer) -> Self {
         let mut frames: HashMap<RawFrame, Arc<Frame>> = HashMap::new();
-        let mut user: HashMap<u32, (Arc<Executable>, Vec<Address>, Vec<RawFrame>)> = HashMap::new();
+        let mut user: HashMap<u32, OfExecutable> = HashMap::new();
         let mut kernel: (Vec<Address>, Vec<RawFrame>) = Default::default();
         let nothing = Arc::new(unnamed(0));
         for raw in samples.iter().flat_map(|(key, _)| key.stack.iter()) {
@@ -297,10 +308,12 @@ impl FrameNames {
             raws.push(of_executable);
         }
         let batch = Arc::new(batch);
-        let names = symbolizer.symbolize(&batch, PATIENCE).unwrap_or_else(|error| {
-            tracing::warn!(%error, "A window goes out with fewer names.");
-            Names::unnamed(&batch)
-        });
+        let names = symbolizer
+            .symbolize(&batch, PATIENCE)
+            .unwrap_or_else(|error| {
+                tracing::warn!(%error, "A window goes out with fewer names.");
+                Names::unnamed(&batch)
+            });
         let looked_up = names.user.into_iter().flatten().chain(names.kernel);
         let asked = raws.into_iter().flatten().chain(kernel.1);
         frames.extend(asked.zip(looked_up));

@@ -60,13 +60,10 @@ pub fn capture_options(
     problems: &mut Problems,
 ) -> CaptureOptions {
     let given = |argument: &Option<String>, option: &'static str, variable: &'static str| {
-        argument
-            .clone()
-            .map(|value| (option, value))
-            .or_else(|| {
-                let value = lookup(variable)?;
-                (!value.is_empty()).then_some((variable, value))
-            })
+        argument.clone().map(|value| (option, value)).or_else(|| {
+            let value = lookup(variable)?;
+            (!value.is_empty()).then_some((variable, value))
+        })
     };
     let mut refuse = |setting: &str, value: &str, allowed: &str| {
         problems.0.push(Problem::value(setting, value, allowed));
@@ -165,14 +162,20 @@ mod tests {
         };
         let mut problems = Problems::default();
         let options = capture_options(arguments, Detail::Full, &lookup, &mut problems);
-        (options, problems.0.into_iter().map(|problem| problem.text).collect())
+        (
+            options,
+            problems.0.into_iter().map(|problem| problem.text).collect(),
+        )
     }
 
     /// The command line wins over the environment, and that over the defaults.
     #[test]
     fn precedence() {
         let (options, problems) = resolve(&CaptureArguments::default(), &[]);
-        assert_eq!((options.frequency, options.window), (99, Duration::from_secs(10)));
+        assert_eq!(
+            (options.frequency, options.window),
+            (99, Duration::from_secs(10))
+        );
         assert_eq!(options.signals, Signal::ALL);
         assert_eq!(problems, Vec::<String>::new());
 
@@ -182,7 +185,10 @@ mod tests {
         };
         let variables = [("EVENKEEL_FREQUENCY", "19"), ("EVENKEEL_WINDOW", "5s")];
         let (options, _) = resolve(&arguments, &variables);
-        assert_eq!((options.frequency, options.window), (49, Duration::from_secs(5)));
+        assert_eq!(
+            (options.frequency, options.window),
+            (49, Duration::from_secs(5))
+        );
     }
 
     /// All problems are listed, each with the setting's name and what is allowed.
@@ -194,9 +200,21 @@ mod tests {
             pid: Some("12,x".into()),
             ..CaptureArguments::default()
         };
-        let (_, problems) = resolve(&arguments, &[("EVENKEEL_WINDOW", "0"), ("EVENKEEL_LINES", "maybe")]);
-        for part in ["--frequency", "\"gpu\"", "--pid", "EVENKEEL_WINDOW", "EVENKEEL_LINES"] {
-            assert!(problems.iter().any(|text| text.contains(part)), "{part}: {problems:?}");
+        let (_, problems) = resolve(
+            &arguments,
+            &[("EVENKEEL_WINDOW", "0"), ("EVENKEEL_LINES", "maybe")],
+        );
+        for part in [
+            "--frequency",
+            "\"gpu\"",
+            "--pid",
+            "EVENKEEL_WINDOW",
+            "EVENKEEL_LINES",
+        ] {
+            assert!(
+                problems.iter().any(|text| text.contains(part)),
+                "{part}: {problems:?}"
+            );
         }
         assert_eq!(problems.len(), 5);
     }

@@ -16,6 +16,7 @@ use super::{NANOS, Signal, host::Losses, int, metric, point};
 use crate::{
     capture::ReaderWindow,
     kernel::{Kernel, State, account::RunTime},
+    symbol::SymbolizerCounters,
 };
 
 const STATES: [&str; 4] = [state::ATTACHED, state::PARTIAL, state::OFF, state::FAILED];
@@ -41,6 +42,8 @@ pub struct Account<'a> {
     pub signals: &'a [(Signal, State)],
     /// What the reader counted.
     pub reader: Option<&'a ReaderWindow>,
+    /// What the symbolizer did and holds.
+    pub symbols: Option<SymbolizerCounters>,
     /// Events and ticks that the sample tables had no room for, since the start.
     pub aggregation_lost: u64,
     /// Metrics made from procfs, since the start.
@@ -80,11 +83,28 @@ impl Account<'_> {
             point(attributes, start, int(*bytes))
         });
         metrics.extend(metric(&metric::EVENKEEL_MAP_MEMORY_USAGE, maps.collect()));
-        if let Some(reader) = self.reader {
+        let mut single = |descriptor, value| {
             metrics.extend(metric(
-                &metric::EVENKEEL_PROCESS_TABLE_SIZE,
-                vec![point(Vec::new(), start, int(reader.process_count as u64))],
+                descriptor,
+                vec![point(Vec::new(), start, int(value))],
             ));
+        };
+        if let Some(reader) = self.reader {
+            single(
+                &metric::EVENKEEL_PROCESS_TABLE_SIZE,
+                reader.process_count as u64,
+            );
+            single(
+                &metric::EVENKEEL_PROCESS_TABLE_EVICTIONS,
+                reader.processes.evicted_alive,
+            );
+        }
+        if let Some(symbols) = self.symbols {
+            single(&metric::EVENKEEL_SYMBOL_CACHE_SIZE, symbols.frames);
+            single(
+                &metric::EVENKEEL_SYMBOL_CACHE_EVICTIONS,
+                symbols.frames_evicted,
+            );
         }
         metrics
     }
@@ -125,7 +145,10 @@ impl Account<'_> {
         let mut points = Vec::new();
         let mut add = |signal: Signal, events: u64| {
             if self.is_on(signal) {
-                let attributes = vec![Attribute::new(attribute::EVENKEEL_SIGNAL_NAME, signal.name())];
+                let attributes = vec![Attribute::new(
+                    attribute::EVENKEEL_SIGNAL_NAME,
+                    signal.name(),
+                )];
                 points.push(point(attributes, self.attached_unix_nanos, int(events)));
             }
         };
@@ -161,9 +184,21 @@ impl Account<'_> {
                 count(Counter::SamplesLost) + process_events,
             );
             add(Signal::OnCpu, loss::AGGREGATION_FULL, self.aggregation_lost);
-            add(Signal::Stolen, loss::RING_BUFFER_FULL, count(Counter::StolenLost));
-            add(Signal::Scheduler, loss::STORAGE_FULL, count(Counter::TaskStorageFull));
-            add(Signal::Scheduler, loss::UNMATCHED, count(Counter::RunQueueUnmatched));
+            add(
+                Signal::Stolen,
+                loss::RING_BUFFER_FULL,
+                count(Counter::StolenLost),
+            );
+            add(
+                Signal::Scheduler,
+                loss::STORAGE_FULL,
+                count(Counter::TaskStorageFull),
+            );
+            add(
+                Signal::Scheduler,
+                loss::UNMATCHED,
+                count(Counter::RunQueueUnmatched),
+            );
             add(
                 Signal::Scheduler,
                 loss::NEGATIVE_INTERVAL,
@@ -185,7 +220,10 @@ impl Account<'_> {
         value: impl Fn(&RunTime) -> PointValue,
     ) -> Option<Metric> {
         let points = self.run_times.iter().map(|run| {
-            let attributes = vec![Attribute::new(attribute::EVENKEEL_PROGRAM_NAME, run.program)];
+            let attributes = vec![Attribute::new(
+                attribute::EVENKEEL_PROGRAM_NAME,
+                run.program,
+            )];
             point(attributes, self.attached_unix_nanos, value(run))
         });
         metric(descriptor, points.collect())
