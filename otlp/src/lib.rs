@@ -4,7 +4,9 @@
 pub mod encode;
 pub mod histogram;
 pub mod invariants;
+pub mod json;
 pub mod model;
+pub mod recording;
 pub mod scale_table;
 pub mod temporality;
 #[cfg(test)]
