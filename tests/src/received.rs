@@ -6,6 +6,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 use evenkeel_otlp::{
     histogram::ExponentialHistogram,
     invariants::{Origin, check_metrics, check_profiles},
+    recording::{self, Source},
     view::{MetricsView, PointValueView, ProfileView, ProfilesView, SampleView, ValueRef},
 };
 use evenkeel_semconv::{
@@ -111,9 +112,24 @@ impl Received {
         Self::from_file(&recording.path())
     }
 
-    /// Reads a file.
+    /// Reads a recording, or what a Collector's file exporter wrote.
     pub fn from_file(path: &Path) -> Result<Self> {
-        bail!("{}", path.display())
+        let recording = recording::open(path).with_context(|| path.display().to_string())?;
+        let origin = match recording.source() {
+            Source::Evenkeel => Origin::Evenkeel,
+            Source::CollectorJson | Source::CollectorProto => Origin::Collector,
+        };
+        let mut received = Self {
+            origin,
+            profiles: Vec::new(),
+            metrics: Vec::new(),
+        };
+        for window in recording {
+            let window = window.with_context(|| path.display().to_string())?;
+            received.profiles.extend(window.profiles);
+            received.metrics.extend(window.metrics);
+        }
+        Ok(received)
     }
 
     /// Every profile whose sample type is `kind`.
