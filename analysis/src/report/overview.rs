@@ -8,7 +8,10 @@ use evenkeel_semconv::{
     metric,
 };
 
-use crate::summary::{Amount, Attributes, Distribution, Number, Reduced, SeriesKey, Summary};
+use super::units::{grouped, saturated};
+use crate::summary::{
+    Amount, Attributes, Distribution, Number, Overflow, Reduced, SeriesKey, Summary,
+};
 
 /// The head of a report.
 #[derive(Debug)]
@@ -29,6 +32,7 @@ pub(super) struct Overview {
     pub(super) signals: Vec<Signal>,
     /// Ends of walks of user stacks, by kind.
     pub(super) walks: Vec<(String, i64)>,
+    overflow: Overflow,
 }
 
 /// Share of the time that tasks were stalled for a resource.
@@ -85,6 +89,7 @@ impl Overview {
                 &series(summary, &metric::EVENKEEL_STACK_WALKS),
                 attribute::EVENKEEL_STACK_END,
             ),
+            overflow: summary.overflow(),
         }
     }
 
@@ -110,14 +115,57 @@ impl Overview {
         self.resource.text(key)
     }
 
-    /// Signals that lost events, with what they lost.
-    pub(super) fn losses(&self) -> impl Iterator<Item = (&Signal, &str, i64)> {
-        self.signals.iter().flat_map(|signal| {
-            signal
-                .losses
-                .iter()
-                .map(move |(reason, lost)| (signal, reason.as_str(), *lost))
-        })
+    /// The signals, what needs attention first.
+    pub(super) fn ordered_signals(&self) -> Vec<&Signal> {
+        let rank = |signal: &Signal| match signal.state.as_str() {
+            value::evenkeel_signal_state::FAILED => 0,
+            value::evenkeel_signal_state::PARTIAL => 1,
+            value::evenkeel_signal_state::ATTACHED => 2,
+            _ => 3,
+        };
+        let mut signals = self.signals.iter().collect::<Vec<_>>();
+        signals.sort_by_key(|signal| rank(signal));
+        signals
+    }
+
+    /// Whether losses were counted at all.
+    pub(super) fn counts_losses(&self) -> bool {
+        self.signals.iter().any(|signal| signal.lost.is_some())
+    }
+
+    /// Everything that is missing from the numbers of the report, in words; empty when nothing is.
+    pub(super) fn missing(&self) -> Vec<String> {
+        let lost = self.signals.iter().flat_map(|signal| {
+            signal.losses.iter().map(|(reason, lost)| {
+                let of = match signal.events {
+                    Some(events) if events > 0 => format!(" of {}", grouped(events)),
+                    _ => String::new(),
+                };
+                format!("{} {}{of} ({reason})", signal.name, grouped(*lost))
+            })
+        });
+        let Overflow {
+            samples,
+            owners,
+            points,
+            malformed,
+            repeated,
+        } = self.overflow;
+        let overflow = [
+            (
+                samples,
+                "samples with shortened stacks (more than a report holds)",
+            ),
+            (owners, "samples of processes beyond what a report holds"),
+            (points, "metric points beyond what a report holds"),
+            (malformed, "malformed entries in the file"),
+            (repeated, "repeated metric points ignored"),
+        ];
+        let overflow = overflow
+            .into_iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, what)| format!("{} {what}", grouped(saturated(count))));
+        lost.chain(overflow).collect()
     }
 
     /// Name of the host, or how many there are.
