@@ -148,8 +148,6 @@ impl ExponentialHistogram {
     /// Adds the values of another histogram, at the coarser of the two resolutions, or coarser
     /// still where the buckets together would exceed [`MAX_BUCKETS`].
     pub fn merge(&mut self, other: &Self) {
-        // Below the lowest scale indexes carry no meaning, but the loop below needs room to go on.
-        self.scale = self.scale.max(SCALES.start() - 64);
         self.zero_count = self.zero_count.saturating_add(other.zero_count);
         self.sum += other.sum;
         if other.counts.is_empty() {
@@ -160,7 +158,11 @@ impl ExponentialHistogram {
             self.scale = self.scale.min(other.scale);
             self.offset = other.offset;
         }
-        let mut scale = self.scale.min(other.scale).max(SCALES.start() - 64);
+        let mut other = other.clone();
+        // Below the lowest scale indexes carry no meaning, but the loop needs room to go down.
+        self.scale = self.scale.max(SCALES.start() - 64);
+        other.scale = other.scale.max(SCALES.start() - 64);
+        let mut scale = self.scale.min(other.scale);
         loop {
             let span = match (self.extent(scale), other.extent(scale)) {
                 (Some((a, b)), Some((c, d))) => b.max(d) - a.min(c),
@@ -173,7 +175,6 @@ impl ExponentialHistogram {
             scale = scale.saturating_sub(1);
         }
         self.downscale(scale);
-        let mut other = other.clone();
         other.downscale(scale);
         if self.counts.is_empty() {
             self.scale = scale;

@@ -1,5 +1,6 @@
 //! Profiles with their stacks, names and attributes resolved.
 
+use evenkeel_semconv::attribute;
 use opentelemetry_proto::tonic::{
     collector::profiles::v1development::ExportProfilesServiceRequest,
     common::v1::{InstrumentationScope, KeyValue},
@@ -7,7 +8,7 @@ use opentelemetry_proto::tonic::{
 };
 
 use super::{Attributes, Dictionary, ValueRef};
-use crate::{model::Span, names};
+use crate::model::Span;
 
 /// A profiles request.
 #[derive(Clone, Copy, Debug)]
@@ -216,9 +217,9 @@ impl<'a> FrameView<'a> {
     /// A build id of that file, in hex.
     pub fn build_id(self, kind: BuildId) -> Option<&'a str> {
         let key = match kind {
-            BuildId::Gnu => names::BUILD_ID_GNU,
-            BuildId::Go => names::BUILD_ID_GO,
-            BuildId::Htlhash => names::BUILD_ID_HTLHASH,
+            BuildId::Gnu => attribute::PROCESS_EXECUTABLE_BUILD_ID_GNU,
+            BuildId::Go => attribute::PROCESS_EXECUTABLE_BUILD_ID_GO,
+            BuildId::Htlhash => attribute::PROCESS_EXECUTABLE_BUILD_ID_HTLHASH,
         };
         Attributes::indices(&self.mapping()?.attribute_indices, self.dictionary).text(key)
     }
@@ -226,7 +227,7 @@ impl<'a> FrameView<'a> {
     /// `profile.frame.type` (`kernel`, `native`, `go`); `None` for markers.
     pub fn frame_type(self) -> Option<&'a str> {
         self.attributes()
-            .get(names::PROFILE_FRAME_TYPE)
+            .get(attribute::PROFILE_FRAME_TYPE)
             .and_then(ValueRef::as_str)
     }
 
