@@ -24,6 +24,8 @@ pub(super) struct Overview {
     pub(super) cpus: Option<i64>,
     /// Shares of CPU time by mode, largest first; empty when it was not measured.
     pub(super) cpu_modes: Vec<(String, f64)>,
+    /// Share of CPU time that was sampled at work; `None` where CPUs or samples are not known.
+    pub(super) sampled_busy: Option<f64>,
     /// Shares of time that tasks were stalled.
     pub(super) pressure: Vec<Pressure>,
     /// Run-queue waits, all reasons together, then by reason.
@@ -33,6 +35,8 @@ pub(super) struct Overview {
     /// Ends of walks of user stacks, by kind.
     pub(super) walks: Vec<(String, i64)>,
     overflow: Overflow,
+    /// Files that end within a window, with the bytes left out.
+    unfinished: Vec<(String, u64)>,
 }
 
 /// Share of the time that tasks were stalled for a resource.
@@ -77,10 +81,12 @@ pub(super) struct Signal {
 impl Overview {
     pub(super) fn new(summary: &Summary) -> Self {
         let cpu_series = series(summary, &metric::SYSTEM_CPU_TIME);
+        let cpus = cpus(summary, &cpu_series);
         Self {
             resource: summary.resource(),
             hosts: hosts(summary),
-            cpus: cpus(summary, &cpu_series),
+            cpus,
+            sampled_busy: cpus.and_then(|cpus| sampled_busy(summary, cpus)),
             cpu_modes: cpu_modes(&cpu_series),
             pressure: pressure(summary),
             waits: waits(summary),
@@ -90,6 +96,11 @@ impl Overview {
                 attribute::EVENKEEL_STACK_END,
             ),
             overflow: summary.overflow(),
+            unfinished: summary
+                .unfinished()
+                .iter()
+                .map(|(path, bytes)| (path.display().to_string(), *bytes))
+                .collect(),
         }
     }
 
@@ -165,7 +176,13 @@ impl Overview {
             .into_iter()
             .filter(|(count, _)| *count > 0)
             .map(|(count, what)| format!("{} {what}", grouped(saturated(count))));
-        lost.chain(overflow).collect()
+        let unfinished = self.unfinished.iter().map(|(path, bytes)| {
+            format!(
+                "{} bytes of an unfinished window in {path}",
+                grouped(saturated(*bytes))
+            )
+        });
+        lost.chain(overflow).chain(unfinished).collect()
     }
 
     /// Name of the host, or how many there are.
@@ -282,6 +299,16 @@ fn cpu_modes(cpu_series: &Series<'_>) -> Vec<(String, f64)> {
         .collect::<Vec<_>>();
     shares.sort_by(|a, b| b.1.total_cmp(&a.1));
     shares
+}
+
+/// What a recording of one window says about CPU time: counters since boot need two.
+fn sampled_busy(summary: &Summary, cpus: i64) -> Option<f64> {
+    let profile = summary
+        .profiles()
+        .get(value::evenkeel_signal_name::ON_CPU)?;
+    let whole = summary.duration() as f64 / 1e9 * cpus as f64;
+    let seconds = profile.seconds(profile.total)?;
+    (whole > 0.0 && !summary.is_filtered()).then(|| seconds / whole)
 }
 
 fn pressure(summary: &Summary) -> Vec<Pressure> {

@@ -2,7 +2,6 @@
 
 use std::{
     error::Error,
-    iter::Peekable,
     path::{Path, PathBuf},
 };
 
@@ -72,7 +71,39 @@ fn advice(error: &RecordingError) -> &'static str {
 /// One file, its next window in sight.
 struct Input {
     path: PathBuf,
-    windows: Peekable<Recording>,
+    recording: Recording,
+    next: Option<RecordedWindow>,
+}
+
+impl Input {
+    fn open(path: &Path) -> Result<Self, LoadError> {
+        let mut input = Self {
+            path: path.to_owned(),
+            recording: recording::open(path).map_err(|cause| unreadable(path, cause))?,
+            next: None,
+        };
+        input.advance()?;
+        match input.next {
+            Some(_) => Ok(input),
+            None => Err(LoadError::Empty {
+                path: path.to_owned(),
+            }),
+        }
+    }
+
+    /// Takes the window in sight and reads the one after.
+    fn advance(&mut self) -> Result<Option<RecordedWindow>, LoadError> {
+        let next = self.recording.next().transpose();
+        let next = next.map_err(|cause| unreadable(&self.path, cause))?;
+        Ok(std::mem::replace(&mut self.next, next))
+    }
+}
+
+fn unreadable(path: &Path, cause: RecordingError) -> LoadError {
+    LoadError::Unreadable {
+        path: path.to_owned(),
+        cause,
+    }
 }
 
 impl Summary {
@@ -85,24 +116,20 @@ impl Summary {
     /// that a killed recorder left unfinished are no error: [`Self::unfinished`] names them.
     pub fn read(files: &[PathBuf], filter: Filter, limits: Limits) -> Result<Self, LoadError> {
         let mut summary = Self::new(filter, limits);
-        let mut inputs = Vec::with_capacity(files.len());
-        for path in files {
-            let recording = recording::open(path).map_err(|cause| LoadError::Unreadable {
-                path: path.clone(),
-                cause,
-            })?;
-            let mut windows = recording.peekable();
-            if windows.peek().is_none() {
-                return Err(LoadError::Empty { path: path.clone() });
+        let mut inputs = files
+            .iter()
+            .map(|path| Input::open(path))
+            .collect::<Result<Vec<_>, _>>()?;
+        while let Some(input) = earliest(&mut inputs) {
+            if let Some(window) = input.advance()? {
+                summary.add(&window);
             }
-            inputs.push(Input {
-                path: path.clone(),
-                windows,
-            });
         }
-        while let Some(window) = earliest(&mut inputs)? {
-            summary.add(&window);
-        }
+        summary.unfinished = inputs
+            .into_iter()
+            .map(|input| (input.path, input.recording.skipped_bytes()))
+            .filter(|(_, bytes)| *bytes > 0)
+            .collect();
         Ok(summary)
     }
 
@@ -117,27 +144,13 @@ impl Summary {
     }
 }
 
-/// The window that begins first of those that are next in their files.
-fn earliest(inputs: &mut [Input]) -> Result<Option<RecordedWindow>, LoadError> {
-    let next = inputs
-        .iter_mut()
-        .filter_map(|input| {
-            let start = match input.windows.peek()? {
-                Ok(window) => window.span.start_unix_nanos,
-                // An error is due at once.
-                Err(_) => 0,
-            };
-            Some((start, input))
-        })
-        .min_by_key(|(start, _)| *start);
-    let Some((_, input)) = next else {
-        return Ok(None);
-    };
-    let window = input.windows.next().transpose();
-    window.map_err(|cause| LoadError::Unreadable {
-        path: input.path.clone(),
-        cause,
-    })
+/// The file whose window in sight begins first.
+fn earliest(inputs: &mut [Input]) -> Option<&mut Input> {
+    let next = inputs.iter_mut().filter_map(|input| {
+        let start = input.next.as_ref()?.span.start_unix_nanos;
+        Some((start, input))
+    });
+    next.min_by_key(|(start, _)| *start).map(|(_, input)| input)
 }
 
 #[cfg(test)]
@@ -199,6 +212,7 @@ mod tests {
         let summary = read(std::slice::from_ref(&path)).unwrap();
         assert_eq!(summary.windows().len(), 1);
         assert_eq!(summary.profiles()["on_cpu"].total, 18);
+        assert_eq!(summary.unfinished(), [(path, (middle as u64) - whole)]);
     }
 
     /// Each kind of unreadable file is named with what to do.
@@ -210,7 +224,10 @@ mod tests {
         assert!(error(&path).contains("No such file"), "{}", error(&path));
         std::fs::write(&path, "hello").unwrap();
         let text = error(&path);
-        assert!(text.contains("evenkeel record") && text.contains("file: neither"), "{text}");
+        assert!(
+            text.contains("evenkeel record") && text.contains("file: neither"),
+            "{text}"
+        );
         write(&path, &[]);
         assert!(error(&path).contains("no whole window"), "{}", error(&path));
     }

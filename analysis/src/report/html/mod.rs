@@ -82,6 +82,8 @@ fn head(
     }
     if let Some(busy) = overview.busy() {
         tiles.push((share(busy), "CPU busy".to_owned()));
+    } else if let Some(busy) = overview.sampled_busy {
+        tiles.push((share(busy), "CPU busy, by samples".to_owned()));
     }
     for mode in [cpu_mode::USER, cpu_mode::SYSTEM, cpu_mode::STEAL] {
         if let Some((_, value)) = overview.cpu_modes.iter().find(|(name, _)| name == mode) {

@@ -63,6 +63,9 @@ pub(super) fn write(page: &mut Page<'_>, summary: &Summary, overview: &Overview)
             }
         }));
         page.items("CPU time", &items)?;
+    } else if let Some(busy) = overview.sampled_busy {
+        let busy = page.tone(Tone::Bold, &format!("busy {} %", percent(busy, 1.0)));
+        page.items("CPU time", &[busy, "(by samples)".to_owned()])?;
     }
     if !overview.pressure.is_empty() {
         let items = overview
