@@ -22,7 +22,12 @@ static EVENTS: RingBuf<u64, { 1 << 20 }> = RingBuf::new();
 pub unsafe fn output(data: *const c_void, size: u64, flags: u64) -> bool {
     // SAFETY: by the caller's promise.
     let result = unsafe {
-        bpf_ringbuf_output((&raw const EVENTS).cast_mut().cast(), data.cast_mut(), size, flags)
+        bpf_ringbuf_output(
+            (&raw const EVENTS).cast_mut().cast(),
+            data.cast_mut(),
+            size,
+            flags,
+        )
     };
     result == 0
 }

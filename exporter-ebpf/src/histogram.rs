@@ -24,10 +24,20 @@ fn slot(nanos: u64) -> u32 {
     let mantissa = value << zeros;
     let cell = (mantissa >> 55) as usize & 0xff;
     // SAFETY: `cell` is below 256, the length of the table.
-    let first = unsafe { (&raw const SCALE_FIRST).cast::<u8>().add(cell).read_volatile() };
+    let first = unsafe {
+        (&raw const SCALE_FIRST)
+            .cast::<u8>()
+            .add(cell)
+            .read_volatile()
+    };
     let bucket = first as usize & 63;
     // SAFETY: `bucket` is below 64, the length of the table.
-    let bound = unsafe { (&raw const SCALE_BOUNDS).cast::<u64>().add(bucket).read_volatile() };
+    let bound = unsafe {
+        (&raw const SCALE_BOUNDS)
+            .cast::<u64>()
+            .add(bucket)
+            .read_volatile()
+    };
     let carry = (mantissa > bound) as u32;
     let slot = ((63 - zeros) << HISTOGRAM_SCALE) + bucket as u32 + carry;
     if slot < HISTOGRAM_SLOTS {

@@ -7,7 +7,10 @@
 #![no_std]
 #![no_main]
 #![feature(core_intrinsics)]
-#![expect(internal_features, reason = "atomic add without a result has no stable form on bpf")]
+#![expect(
+    internal_features,
+    reason = "atomic add without a result has no stable form on bpf"
+)]
 
 mod counters;
 mod events;

@@ -142,7 +142,8 @@ pub fn on_cpu(context: PerfEventContext) -> u32 {
     }
     counters::add(Counter::WalkEnds as u32 + (buffer.header.walk_end & 7), 1);
 
-    let frames = (buffer.header.kernel_frames + buffer.header.user_frames) as u64 & (FRAME_SLOTS as u64 - 1);
+    let frames =
+        (buffer.header.kernel_frames + buffer.header.user_frames) as u64 & (FRAME_SLOTS as u64 - 1);
     let size = size_of::<SampleHeader>() as u64 + frames * 8;
     let flags = wake_up_once(buffer.header.pid, buffer.header.start_time);
     // SAFETY: the record begins the buffer and `size` is within it.

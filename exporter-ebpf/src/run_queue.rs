@@ -67,7 +67,11 @@ pub fn sched_switch(context: BtfTracePointContext) -> i32 {
     // SAFETY: the helper takes nothing.
     let now = unsafe { bpf_ktime_get_ns() };
     if previous.tid() != 0 {
-        leave(previous, preempted || previous_state(&context, previous) == 0, now);
+        leave(
+            previous,
+            preempted || previous_state(&context, previous) == 0,
+            now,
+        );
     }
     if next.tid() != 0 {
         arrive(next, now);

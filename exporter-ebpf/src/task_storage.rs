@@ -60,7 +60,11 @@ fn get(task: Task, flags: u64) -> Option<*mut TaskState> {
             flags,
         )
     };
-    if state.is_null() { None } else { Some(state.cast()) }
+    if state.is_null() {
+        None
+    } else {
+        Some(state.cast())
+    }
 }
 
 /// The state of a task if it has one.

@@ -64,13 +64,19 @@ pub fn walk(buffer: &mut SampleBuffer, task: Task) {
     buffer.header.walk_end = WalkEnd::Truncated as u32;
     // SAFETY: `step` has the signature that the helper wants; it takes no context.
     unsafe {
-        bpf_loop(MAX_USER_FRAMES as u32 - 1, step as *mut c_void, core::ptr::null_mut(), 0);
+        bpf_loop(
+            MAX_USER_FRAMES as u32 - 1,
+            step as *mut c_void,
+            core::ptr::null_mut(),
+            0,
+        );
     }
 }
 
 #[inline(always)]
 fn push(buffer: &mut SampleBuffer, address: u64) {
-    let slot = (buffer.header.kernel_frames + buffer.header.user_frames) as usize & (FRAME_SLOTS - 1);
+    let slot =
+        (buffer.header.kernel_frames + buffer.header.user_frames) as usize & (FRAME_SLOTS - 1);
     // SAFETY: the mask keeps the index below the length.
     unsafe { *buffer.frames.as_mut_ptr().add(slot) = address };
     buffer.header.user_frames += 1;
@@ -107,9 +113,8 @@ fn caller_by_frame_pointer(callee: &Registers) -> Result<Registers, WalkEnd> {
     }
     let mut pair = [0u64; 2];
     // SAFETY: the helper writes at most 16 bytes and fails on what it cannot read.
-    let failed = unsafe {
-        bpf_probe_read_user((&raw mut pair).cast(), 16, callee.fp as *const c_void)
-    };
+    let failed =
+        unsafe { bpf_probe_read_user((&raw mut pair).cast(), 16, callee.fp as *const c_void) };
     if failed != 0 {
         return Err(WalkEnd::ReadFault);
     }

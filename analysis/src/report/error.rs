@@ -6,7 +6,7 @@ use evenkeel_semconv::attribute::value::evenkeel_signal_state::ATTACHED;
 use thiserror::Error;
 
 use super::{Options, overview::Overview, printable::printable};
-use crate::summary::{Filter, Summary};
+use crate::summary::{Filter, LoadError, Summary};
 
 /// A word that is none of the choices.
 #[derive(Debug, Error, PartialEq, Eq)]
@@ -31,6 +31,9 @@ impl BadChoice {
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ReportError {
+    /// A recording cannot be read.
+    #[error(transparent)]
+    Load(#[from] LoadError),
     /// The recording has no profile of that name.
     #[error("no profile `{name}` in this recording{why} ({advice})")]
     NoProfile {

@@ -113,11 +113,7 @@ pub struct Options {
 /// passes the filters, and when `out` fails.
 pub fn run(options: &Options, out: &mut dyn Write) -> Result<(), ReportError> {
     let filter = Filter::new(&options.filters);
-    let mut summary = Summary::new(filter, Limits::default());
-    for file in &options.files {
-        let windows_before = summary.windows().len();
-        let _ = (file, windows_before);
-    }
+    let summary = Summary::read(&options.files, filter, Limits::default())?;
     write(&summary, options, out)
 }
 

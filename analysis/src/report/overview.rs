@@ -8,7 +8,10 @@ use evenkeel_semconv::{
     metric,
 };
 
-use crate::summary::{Amount, Attributes, Distribution, Number, Reduced, SeriesKey, Summary};
+use super::units::{grouped, saturated};
+use crate::summary::{
+    Amount, Attributes, Distribution, Number, Overflow, Reduced, SeriesKey, Summary,
+};
 
 /// The head of a report.
 #[derive(Debug)]
@@ -21,6 +24,8 @@ pub(super) struct Overview {
     pub(super) cpus: Option<i64>,
     /// Shares of CPU time by mode, largest first; empty when it was not measured.
     pub(super) cpu_modes: Vec<(String, f64)>,
+    /// Share of CPU time that was sampled at work; `None` where CPUs or samples are not known.
+    pub(super) sampled_busy: Option<f64>,
     /// Shares of time that tasks were stalled.
     pub(super) pressure: Vec<Pressure>,
     /// Run-queue waits, all reasons together, then by reason.
@@ -29,6 +34,9 @@ pub(super) struct Overview {
     pub(super) signals: Vec<Signal>,
     /// Ends of walks of user stacks, by kind.
     pub(super) walks: Vec<(String, i64)>,
+    overflow: Overflow,
+    /// Files that end within a window, with the bytes left out.
+    unfinished: Vec<(String, u64)>,
 }
 
 /// Share of the time that tasks were stalled for a resource.
@@ -73,10 +81,12 @@ pub(super) struct Signal {
 impl Overview {
     pub(super) fn new(summary: &Summary) -> Self {
         let cpu_series = series(summary, &metric::SYSTEM_CPU_TIME);
+        let cpus = cpus(summary, &cpu_series);
         Self {
             resource: summary.resource(),
             hosts: hosts(summary),
-            cpus: cpus(summary, &cpu_series),
+            cpus,
+            sampled_busy: cpus.and_then(|cpus| sampled_busy(summary, cpus)),
             cpu_modes: cpu_modes(&cpu_series),
             pressure: pressure(summary),
             waits: waits(summary),
@@ -85,6 +95,12 @@ impl Overview {
                 &series(summary, &metric::EVENKEEL_STACK_WALKS),
                 attribute::EVENKEEL_STACK_END,
             ),
+            overflow: summary.overflow(),
+            unfinished: summary
+                .unfinished()
+                .iter()
+                .map(|(path, bytes)| (path.display().to_string(), *bytes))
+                .collect(),
         }
     }
 
@@ -110,14 +126,63 @@ impl Overview {
         self.resource.text(key)
     }
 
-    /// Signals that lost events, with what they lost.
-    pub(super) fn losses(&self) -> impl Iterator<Item = (&Signal, &str, i64)> {
-        self.signals.iter().flat_map(|signal| {
-            signal
-                .losses
-                .iter()
-                .map(move |(reason, lost)| (signal, reason.as_str(), *lost))
-        })
+    /// The signals, what needs attention first.
+    pub(super) fn ordered_signals(&self) -> Vec<&Signal> {
+        let rank = |signal: &Signal| match signal.state.as_str() {
+            value::evenkeel_signal_state::FAILED => 0,
+            value::evenkeel_signal_state::PARTIAL => 1,
+            value::evenkeel_signal_state::ATTACHED => 2,
+            _ => 3,
+        };
+        let mut signals = self.signals.iter().collect::<Vec<_>>();
+        signals.sort_by_key(|signal| rank(signal));
+        signals
+    }
+
+    /// Whether losses were counted at all.
+    pub(super) fn counts_losses(&self) -> bool {
+        self.signals.iter().any(|signal| signal.lost.is_some())
+    }
+
+    /// Everything that is missing from the numbers of the report, in words; empty when nothing is.
+    pub(super) fn missing(&self) -> Vec<String> {
+        let lost = self.signals.iter().flat_map(|signal| {
+            signal.losses.iter().map(|(reason, lost)| {
+                let of = match signal.events {
+                    Some(events) if events > 0 => format!(" of {}", grouped(events)),
+                    _ => String::new(),
+                };
+                format!("{} {}{of} ({reason})", signal.name, grouped(*lost))
+            })
+        });
+        let Overflow {
+            samples,
+            owners,
+            points,
+            malformed,
+            repeated,
+        } = self.overflow;
+        let overflow = [
+            (
+                samples,
+                "samples with shortened stacks (more than a report holds)",
+            ),
+            (owners, "samples of processes beyond what a report holds"),
+            (points, "metric points beyond what a report holds"),
+            (malformed, "malformed entries in the file"),
+            (repeated, "repeated metric points ignored"),
+        ];
+        let overflow = overflow
+            .into_iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, what)| format!("{} {what}", grouped(saturated(count))));
+        let unfinished = self.unfinished.iter().map(|(path, bytes)| {
+            format!(
+                "{} bytes of an unfinished window in {path}",
+                grouped(saturated(*bytes))
+            )
+        });
+        lost.chain(overflow).chain(unfinished).collect()
     }
 
     /// Name of the host, or how many there are.
@@ -234,6 +299,16 @@ fn cpu_modes(cpu_series: &Series<'_>) -> Vec<(String, f64)> {
         .collect::<Vec<_>>();
     shares.sort_by(|a, b| b.1.total_cmp(&a.1));
     shares
+}
+
+/// What a recording of one window says about CPU time: counters since boot need two.
+fn sampled_busy(summary: &Summary, cpus: i64) -> Option<f64> {
+    let profile = summary
+        .profiles()
+        .get(value::evenkeel_signal_name::ON_CPU)?;
+    let whole = summary.duration() as f64 / 1e9 * cpus as f64;
+    let seconds = profile.seconds(profile.total)?;
+    (whole > 0.0 && !summary.is_filtered()).then(|| seconds / whole)
 }
 
 fn pressure(summary: &Summary) -> Vec<Pressure> {

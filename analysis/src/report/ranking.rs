@@ -118,6 +118,60 @@ pub(super) struct OwnerRow {
     pub(super) pids: Vec<(i64, i64)>,
 }
 
+impl OwnerRow {
+    /// The process id, or how many there are.
+    pub(super) fn pids_text(&self) -> String {
+        match self.pids.as_slice() {
+            [] => or_dash(""),
+            [(pid, _)] => pid.to_string(),
+            several => format!("{} pids", several.len()),
+        }
+    }
+
+    /// The first services.
+    pub(super) fn services_text(&self) -> String {
+        first(&self.services)
+    }
+
+    /// The first processes.
+    pub(super) fn processes_text(&self) -> String {
+        first(&self.processes)
+    }
+
+    /// The container, if it is one.
+    pub(super) fn container_text(&self) -> String {
+        let mut ids = self.containers.iter();
+        match (ids.next(), ids.next()) {
+            (None, _) => or_dash(""),
+            (Some(only), None) => short_container(only),
+            _ => "(several)".to_owned(),
+        }
+    }
+}
+
+/// The first three names, and how many more there are.
+fn first(names: &BTreeSet<String>) -> String {
+    let mut shown = names.iter().take(3).cloned().collect::<Vec<_>>().join(" ");
+    if names.len() > 3 {
+        shown.push_str(&format!(" +{}", names.len() - 3));
+    }
+    or_dash(&shown)
+}
+
+/// The first twelve digits, as container tools print them.
+pub(super) fn short_container(id: &str) -> String {
+    if id.is_empty() {
+        "(none)".to_owned()
+    } else {
+        id.chars().take(12).collect()
+    }
+}
+
+/// The text, or a dash where there is none.
+pub(super) fn or_dash(text: &str) -> String {
+    if text.is_empty() { "-" } else { text }.to_owned()
+}
+
 /// Groups of owners by value, then by name.
 pub(super) fn owners(
     summary: &Summary,

@@ -1,5 +1,12 @@
 //! Numbers and times written for people.
 
+use crate::summary::Profile;
+
+/// A count as far as a signed number goes.
+pub(super) fn saturated(count: u64) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}
+
 /// Groups of three digits: `1,234,567`.
 pub(super) fn grouped(number: i64) -> String {
     let digits = number.unsigned_abs().to_string();
@@ -42,6 +49,23 @@ pub(super) fn percent(part: f64, whole: f64) -> String {
         format!("{:.1}", 100.0 * part / whole)
     } else {
         "-".to_owned()
+    }
+}
+
+/// A value with its unit in words: `5,994 samples, 60.5 CPU seconds`.
+pub(super) fn amount(profile: &Profile, value: i64) -> String {
+    let is_count = profile.sample_type.unit == "count";
+    match (profile.seconds(value), is_count) {
+        (Some(time), true) => {
+            format!(
+                "{} {}, {time:.2} CPU seconds",
+                grouped(value),
+                profile.sample_type.name
+            )
+        }
+        (Some(time), false) => seconds(time),
+        (None, true) => format!("{} {}", grouped(value), profile.sample_type.name),
+        (None, false) => format!("{} {}", grouped(value), profile.sample_type.unit),
     }
 }
 

@@ -5,12 +5,13 @@ mod decode;
 mod distribution;
 mod filter;
 mod limits;
+mod load;
 mod metrics;
 mod profile;
 mod series;
 mod stacks;
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, path::PathBuf};
 
 use indexmap::IndexSet;
 
@@ -19,6 +20,7 @@ pub use self::{
     distribution::{Bar, Distribution, Explicit},
     filter::{BadCondition, Condition, Filter},
     limits::Limits,
+    load::LoadError,
     metrics::{Instrument, Metric, SeriesKey},
     profile::{Owner, OwnerId, Profile, ValueType, WindowTotal},
     series::{Amount, Number, Reduced},
@@ -61,6 +63,7 @@ pub struct Summary {
     windows: BTreeMap<u64, u64>,
     overflow: Overflow,
     unfiltered_samples: u64,
+    unfinished: Vec<(PathBuf, u64)>,
 }
 
 impl Summary {
@@ -79,6 +82,7 @@ impl Summary {
             windows: BTreeMap::new(),
             overflow: Overflow::default(),
             unfiltered_samples: 0,
+            unfinished: Vec::new(),
         }
     }
 
@@ -114,6 +118,16 @@ impl Summary {
     /// Samples before the filter, all profiles together.
     pub fn unfiltered_samples(&self) -> u64 {
         self.unfiltered_samples
+    }
+
+    /// Files that end within a window, with the bytes that were left out.
+    pub fn unfinished(&self) -> &[(PathBuf, u64)] {
+        &self.unfinished
+    }
+
+    /// True when samples were left out by the filter.
+    pub fn is_filtered(&self) -> bool {
+        !self.filter.is_empty()
     }
 
     /// What did not fit or could not be read.

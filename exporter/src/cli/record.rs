@@ -2,8 +2,7 @@
 
 use std::{
     ffi::OsString,
-    fs::File,
-    io::{self, BufWriter, IsTerminal as _, Write as _},
+    io::{self, IsTerminal as _, Write as _},
     os::unix::process::ExitStatusExt as _,
     path::{Path, PathBuf},
     process::{Command, ExitStatus},
@@ -12,7 +11,7 @@ use std::{
 
 use anyhow::Context as _;
 use crossbeam_channel::{Receiver, Sender};
-use evenkeel_otlp::{encode, model::Window, recording::Writer};
+use evenkeel_otlp::{encode, model::Window, recording::RecordingWriter};
 use evenkeel_semconv::attribute;
 use rustix::process::{Pid, Signal as UnixSignal, kill_process};
 
@@ -83,14 +82,16 @@ pub(super) fn run(arguments: &RecordArguments, mut problems: Problems) -> Outcom
         .output
         .clone()
         .unwrap_or_else(|| default_path(&name));
-    let file = File::create(&path).with_context(|| format!("cannot create {}", path.display()))?;
-    let writer = Writer::new(BufWriter::new(file))
-        .with_context(|| format!("cannot write {}", path.display()))?;
+    let writer = RecordingWriter::create(&path)?;
 
     let (sender, messages) = stop::listen()?;
     let mut capture = match Capture::start(options, &roots, host) {
         Ok(capture) => capture,
-        Err(error) => return Err(Failure::capture(error, requirements)),
+        Err(error) => {
+            // Nothing was recorded; an empty file would only be in the way.
+            let _ = std::fs::remove_file(&path);
+            return Err(Failure::capture(error, requirements));
+        }
     };
     for (signal, state) in capture.signals() {
         if let State::Partial(reason) | State::Failed(reason) = state {
@@ -209,7 +210,7 @@ fn exit_code(status: ExitStatus) -> u8 {
 
 /// Writes windows and says how it goes.
 struct Recorder {
-    writer: Writer<BufWriter<File>>,
+    writer: RecordingWriter,
     path: PathBuf,
     encoding: encode::Settings,
     started: Instant,
@@ -220,7 +221,7 @@ struct Recorder {
 }
 
 impl Recorder {
-    fn new(writer: Writer<BufWriter<File>>, path: PathBuf, duration: Option<Duration>) -> Self {
+    fn new(writer: RecordingWriter, path: PathBuf, duration: Option<Duration>) -> Self {
         Self {
             writer,
             path,

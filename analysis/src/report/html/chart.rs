@@ -21,7 +21,7 @@ pub(super) fn distribution(distribution: &Distribution) -> String {
     let step = (WIDTH - 2.0 * left) / f64::from(high - low);
     let x = |exponent: f64| left + (exponent - f64::from(low)) * step;
     let mut svg = format!(
-        "<svg class=\"chart\" viewBox=\"0 0 {WIDTH} 220\" role=\"img\" \
+        "<svg class=\"chart distribution\" viewBox=\"0 0 {WIDTH} 220\" role=\"img\" \
          aria-label=\"Distribution of times\">"
     );
     // Writing to a String cannot fail, here and below.

@@ -184,6 +184,8 @@ fn options<'a>(profile: &Profile, palette: &'a mut PaletteMap) -> Options<'a> {
     options.font_type = "monospace".to_owned();
     options.font_size = 12;
     options.frame_height = 18;
+    // Only a text makes this colour, and it is always one.
+    options.search_color = "#ff5ca8".parse().unwrap_or(options.search_color);
     options.min_width = 0.0;
     options.factor = if is_time { 1e-3 } else { 1.0 };
     options.count_name = match (is_time, profile.sample_type.unit.as_str()) {

@@ -1,8 +1,10 @@
 //! One self-contained page: flame graphs, tables, distributions, the platform and what was lost.
 
+mod account;
 mod chart;
 mod escape;
 mod flame;
+mod tables;
 
 use std::{
     fmt::Write as _,
@@ -12,7 +14,6 @@ use std::{
 use evenkeel_semconv::attribute::value::{
     cpu_mode,
     evenkeel_signal_name::{ON_CPU, STOLEN},
-    evenkeel_signal_state,
 };
 
 use self::escape::text;
@@ -20,14 +21,9 @@ use super::{
     Options, ReportError, chosen,
     label::{Detail, Labels},
     overview::Overview,
-    ranking::{self, OwnerKey},
-    text::{amount, ordered},
-    units::{grouped, percent, seconds, utc},
+    units::{amount, grouped, percent, saturated, seconds, utc},
 };
 use crate::summary::{Profile, Summary};
-
-/// Rows of the tables.
-const ROWS: usize = 30;
 
 /// No request leaves the page, whatever a name in it contains.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'";
@@ -55,8 +51,8 @@ pub(super) fn write(
     timelines(summary, &overview, out)?;
     let labels = Labels::new(summary.stacks(), detail);
     profile_panels(summary, &profiles, &labels, out)?;
-    waits(&overview, out)?;
-    account(summary, &overview, out)?;
+    account::waits(&overview, out)?;
+    account::platform(&overview, out)?;
     writeln!(
         out,
         "</main><script>{}</script></body></html>",
@@ -86,6 +82,8 @@ fn head(
     }
     if let Some(busy) = overview.busy() {
         tiles.push((share(busy), "CPU busy".to_owned()));
+    } else if let Some(busy) = overview.sampled_busy {
+        tiles.push((share(busy), "CPU busy, by samples".to_owned()));
     }
     for mode in [cpu_mode::USER, cpu_mode::SYSTEM, cpu_mode::STEAL] {
         if let Some((_, value)) = overview.cpu_modes.iter().find(|(name, _)| name == mode) {
@@ -186,8 +184,8 @@ fn profile_panels(
             flame_graph(name, &flame, out)?;
         }
         write!(out, "<div class=\"columns\">")?;
-        function_table(summary, profile, labels, out)?;
-        process_table(summary, profile, out)?;
+        tables::functions(summary, profile, labels, out)?;
+        tables::processes(summary, profile, out)?;
         writeln!(out, "</div></div>")?;
     }
     writeln!(out, "</section>")?;
@@ -209,7 +207,7 @@ fn flame_graph(name: &str, flame: &flame::Flame, out: &mut dyn Write) -> io::Res
         0 => String::new(),
         count => format!(
             "<p class=\"soft\">{} frames too narrow to draw count for their callers.</p>",
-            grouped(i64::try_from(count).unwrap_or(i64::MAX))
+            grouped(saturated(count as u64))
         ),
     };
     write!(
@@ -224,214 +222,6 @@ fn flame_graph(name: &str, flame: &flame::Flame, out: &mut dyn Write) -> io::Res
         flame.height,
         flame.document
     )
-}
-
-/// A table; each cell comes with its class and is escaped here.
-fn table(
-    heading: &str,
-    columns: &[(&str, &str)],
-    rows: impl Iterator<Item = Vec<String>>,
-    there: usize,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    write!(
-        out,
-        "<div><h3>{}</h3><div class=\"scroll\"><table><thead><tr>",
-        text(heading)
-    )?;
-    for (name, class) in columns {
-        let class = if *class == "share" { "number" } else { class };
-        write!(out, "<th class=\"{class}\">{}</th>", text(name))?;
-    }
-    write!(out, "</tr></thead><tbody>")?;
-    for row in rows {
-        write!(out, "<tr>")?;
-        for (cell, (_, class)) in row.iter().zip(columns) {
-            match *class {
-                "share" => {
-                    let width = cell.parse::<f64>().unwrap_or(0.0).clamp(0.0, 100.0);
-                    write!(
-                        out,
-                        "<td class=\"number share\" style=\"--share:{width:.1}%\">{}</td>",
-                        text(cell)
-                    )?;
-                }
-                class => write!(out, "<td class=\"{class}\">{}</td>", text(cell))?,
-            }
-        }
-        write!(out, "</tr>")?;
-    }
-    write!(out, "</tbody></table></div>")?;
-    if there > ROWS {
-        let left = i64::try_from(there - ROWS).unwrap_or(i64::MAX);
-        write!(out, "<p class=\"soft\">and {} more</p>", grouped(left))?;
-    }
-    write!(out, "</div>")
-}
-
-fn function_table(
-    summary: &Summary,
-    profile: &Profile,
-    labels: &Labels,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let ranked = ranking::labels(summary, profile, labels, |_| true);
-    let rows = ranked.iter().take(ROWS).filter_map(|row| {
-        let label = labels.all().get_index(row.label as usize)?;
-        let share = |value: i64| percent(value as f64, profile.total as f64);
-        Some(vec![
-            share(row.self_value),
-            share(row.total),
-            label.with_place(),
-            label.module.clone(),
-        ])
-    });
-    let columns = [
-        ("self %", "share"),
-        ("total %", "number"),
-        ("function", "name"),
-        ("module", "name"),
-    ];
-    table("Functions", &columns, rows, ranked.len(), out)
-}
-
-fn process_table(summary: &Summary, profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
-    let owners = ranking::owners(summary, profile, OwnerKey::Process, |_| true);
-    let join = |names: &std::collections::BTreeSet<String>, most: usize| {
-        let mut shown = names
-            .iter()
-            .take(3)
-            .map(|name| name.chars().take(most).collect::<String>())
-            .collect::<Vec<_>>()
-            .join(" ");
-        if names.len() > 3 {
-            shown.push_str(" …");
-        }
-        shown
-    };
-    let rows = owners.iter().take(ROWS).map(|row| {
-        vec![
-            percent(row.value as f64, profile.total as f64),
-            row.name.clone(),
-            match row.pids.as_slice() {
-                [(pid, _)] => pid.to_string(),
-                [] => String::new(),
-                several => format!("{} pids", several.len()),
-            },
-            join(&row.services, 60),
-            join(&row.containers, 12),
-        ]
-    });
-    let columns = [
-        ("share %", "share"),
-        ("process", "name"),
-        ("pid", "number"),
-        ("service", "name"),
-        ("container", "name"),
-    ];
-    table("Processes", &columns, rows, owners.len(), out)
-}
-
-fn waits(overview: &Overview, out: &mut dyn Write) -> io::Result<()> {
-    let Some(all) = overview.waits.first() else {
-        return Ok(());
-    };
-    write!(
-        out,
-        "<section class=\"card\"><h2>Run-queue wait</h2><p class=\"soft\">How long tasks that \
-         could run waited for a CPU; a bar for each doubling.</p>{}",
-        chart::distribution(&all.distribution)
-    )?;
-    let time = |value: Option<f64>| value.map_or_else(String::new, seconds);
-    let rows = overview.waits.iter().map(|waits| {
-        let d = &waits.distribution;
-        vec![
-            waits.reason.clone().unwrap_or_else(|| "(all)".to_owned()),
-            grouped(i64::try_from(d.count()).unwrap_or(i64::MAX)),
-            time(d.sum()),
-            time(d.quantile(0.5)),
-            time(d.quantile(0.9)),
-            time(d.quantile(0.99)),
-            time(d.quantile(0.999)),
-        ]
-    });
-    let columns = [
-        ("after", "name"),
-        ("waits", "number"),
-        ("in all", "number"),
-        ("p50", "number"),
-        ("p90", "number"),
-        ("p99", "number"),
-        ("p99.9", "number"),
-    ];
-    table("", &columns, rows, overview.waits.len(), out)?;
-    writeln!(out, "</section>")
-}
-
-/// The platform, the state of each signal, and what is missing.
-fn account(summary: &Summary, overview: &Overview, out: &mut dyn Write) -> io::Result<()> {
-    write!(
-        out,
-        "<section class=\"card\"><div class=\"columns\"><div><h2>Platform</h2><dl>"
-    )?;
-    for (word, value) in overview.platform() {
-        write!(out, "<dt>{word}</dt><dd>{}</dd>", text(&value))?;
-    }
-    write!(out, "</dl></div><div><h2>Signals</h2>")?;
-    let count = |number: Option<i64>| number.map_or_else(|| "-".to_owned(), grouped);
-    let signals = ordered(&overview.signals);
-    let rows = signals.iter().map(|signal| {
-        vec![
-            signal.name.clone(),
-            signal.state.clone(),
-            count(signal.events),
-            count(signal.lost),
-            signal.reason.clone().unwrap_or_default(),
-        ]
-    });
-    let columns = [
-        ("signal", "name"),
-        ("state", "name"),
-        ("events", "number"),
-        ("lost", "number"),
-        ("why", "reason"),
-    ];
-    table("", &columns, rows, signals.len(), out)?;
-    let mut lost = overview
-        .losses()
-        .map(|(signal, reason, lost)| format!("{}: {} lost ({reason})", signal.name, grouped(lost)))
-        .collect::<Vec<_>>();
-    let overflow = summary.overflow();
-    for (number, what) in [
-        (overflow.samples, "samples with shortened stacks"),
-        (
-            overflow.owners,
-            "samples of processes beyond the bound of a report",
-        ),
-        (
-            overflow.points,
-            "metric points beyond the bound of a report",
-        ),
-        (overflow.malformed, "malformed entries"),
-    ] {
-        if number > 0 {
-            lost.push(format!(
-                "{} {what}",
-                grouped(i64::try_from(number).unwrap_or(i64::MAX))
-            ));
-        }
-    }
-    for line in &lost {
-        write!(out, "<p class=\"bad\">{}</p>", text(line))?;
-    }
-    let healthy = overview
-        .signals
-        .iter()
-        .all(|signal| signal.state != evenkeel_signal_state::FAILED);
-    if lost.is_empty() && healthy && overview.signals.iter().any(|s| s.lost.is_some()) {
-        write!(out, "<p class=\"good\">Nothing was lost.</p>")?;
-    }
-    writeln!(out, "</div></div></section>")
 }
 
 #[cfg(test)]

@@ -2,7 +2,10 @@
 
 mod proto;
 
-use std::{collections::HashMap, io::Write};
+use std::{
+    collections::HashMap,
+    io::{self, Write},
+};
 
 use flate2::{Compression, write::GzEncoder};
 use indexmap::{IndexMap, IndexSet};
@@ -73,14 +76,18 @@ pub(super) fn write(
     profile: &Profile,
     out: &mut dyn Write,
 ) -> Result<(), ReportError> {
-    let encoded = message(summary, profile).encode_to_vec();
     let mut encoder = GzEncoder::new(out, Compression::default());
-    encoder.write_all(&encoded)?;
+    encode(summary, profile, &mut encoder)?;
     encoder.finish()?;
     Ok(())
 }
 
-fn message(summary: &Summary, profile: &Profile) -> proto::Profile {
+/// Samples that are encoded at once.
+const CHUNK: usize = 1024;
+
+/// Writes the message in parts, samples first: parts of a protobuf message that follow one another
+/// are one message, and a million samples never lie in memory a second time.
+fn encode(summary: &Summary, profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
     let stacks = summary.stacks();
     let mut tables = Tables {
         stacks,
@@ -102,7 +109,7 @@ fn message(summary: &Summary, profile: &Profile) -> proto::Profile {
         sample_types.push(tables.value_type(&profile.period_type.name, "nanoseconds"));
     }
     let mut labels = HashMap::new();
-    let mut samples = Vec::with_capacity(profile.samples.len());
+    let mut part = proto::Profile::default();
     // In a fixed order, so that one recording always gives the same bytes.
     let mut ordered = profile.samples.iter().collect::<Vec<_>>();
     ordered.sort_unstable();
@@ -120,11 +127,15 @@ fn message(summary: &Summary, profile: &Profile) -> proto::Profile {
             .collect();
         let mut values = vec![value];
         values.extend(nanoseconds.map(|each| (value as f64 * each).round() as i64));
-        samples.push(proto::Sample {
+        part.sample.push(proto::Sample {
             location_id,
             value: values,
             label,
         });
+        if part.sample.len() == CHUNK {
+            out.write_all(&part.encode_to_vec())?;
+            part.sample.clear();
+        }
     }
     let locations = (0..tables.locations.len())
         .filter_map(|index| tables.locations.get_index(index).copied())
@@ -138,10 +149,10 @@ fn message(summary: &Summary, profile: &Profile) -> proto::Profile {
         .then(|| tables.value_type(&period_type.name, &period_type.unit));
     let mapping = mappings(&mut tables, &locations);
     let function = functions(&mut tables);
-    proto::Profile {
+    let rest = proto::Profile {
         default_sample_type: sample_types.last().map_or(0, |last| last.r#type),
         sample_type: sample_types,
-        sample: samples,
+        sample: part.sample,
         mapping,
         location: locations,
         function,
@@ -151,7 +162,8 @@ fn message(summary: &Summary, profile: &Profile) -> proto::Profile {
         period_type,
         period: profile.period,
         comment: Vec::new(),
-    }
+    };
+    out.write_all(&rest.encode_to_vec())
 }
 
 /// The user mapping whose code took most.
