@@ -259,12 +259,12 @@ fn faults_are_named() {
         error(&with_magic(&[absurd])),
         RecordingError::TooLong { offset: 16, .. }
     ));
-    let mut bomb = GzEncoder::new(Vec::new(), Compression::best());
+    let mut bomb = GzEncoder::new(Vec::new(), Compression::fast());
     for _ in 0..65 {
         bomb.write_all(&vec![0; 1 << 20]).unwrap();
     }
     let bomb = bomb.finish().unwrap();
-    assert!(bomb.len() < 100_000);
+    assert!(bomb.len() < 1 << 20);
     assert!(matches!(
         error(&with_magic(&[record(1, &bomb)])),
         RecordingError::Decompress { offset: 16, .. }
