@@ -8,11 +8,14 @@ const USAGE: &str = "\
 Usage: semconv-generate [--check] [--root DIRECTORY]
 
   --check           write nothing; exit with 1 when a committed file is not current
-  --root DIRECTORY  directory of the crate evenkeel-semconv (cargo run sets it)";
+  --root DIRECTORY  directory with `registry` and `src`; the document goes to `docs` beside it
+                    (default: the crate evenkeel-semconv, as cargo run sets it)";
 
 struct Arguments {
     check: bool,
     root: PathBuf,
+    /// The crate whose dependencies hold the upstream registry.
+    package: PathBuf,
 }
 
 fn main() -> ExitCode {
@@ -50,7 +53,8 @@ fn main() -> ExitCode {
 /// `None` when help is asked for.
 fn arguments(mut words: impl Iterator<Item = String>) -> Result<Option<Arguments>, String> {
     let mut check = false;
-    let mut root = env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+    let package = env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+    let mut root = package.clone();
     while let Some(word) = words.next() {
         match word.as_str() {
             "--check" => check = true,
@@ -60,11 +64,16 @@ fn arguments(mut words: impl Iterator<Item = String>) -> Result<Option<Arguments
         }
     }
     let root = root.ok_or("no --root, and not run by cargo")?;
-    Ok(Some(Arguments { check, root }))
+    let package = package.unwrap_or_else(|| root.clone());
+    Ok(Some(Arguments {
+        check,
+        root,
+        package,
+    }))
 }
 
 fn run(arguments: &Arguments) -> Result<Vec<Outdated>, Error> {
-    let upstream = Upstream::locate(&arguments.root.join("Cargo.toml"))?;
+    let upstream = Upstream::locate(&arguments.package.join("Cargo.toml"))?;
     let artefacts = generate::generate(&arguments.root, &upstream)?;
     if arguments.check {
         return Outdated::among(artefacts);

@@ -89,3 +89,48 @@ fn side(formatter: &mut fmt::Formatter<'_>, sign: char, lines: &[&str]) -> fmt::
         _ => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outdated(committed: Option<&str>, generated: &str) -> Vec<Outdated> {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file.rs");
+        if let Some(text) = committed {
+            fs::write(&path, text).unwrap();
+        }
+        let contents = generated.to_owned();
+        Outdated::among(vec![Artefact { path, contents }]).unwrap()
+    }
+
+    /// Equal files are current; other and missing ones are not.
+    #[test]
+    fn differences_are_found() {
+        assert!(outdated(Some("a\nb\n"), "a\nb\n").is_empty());
+        assert_eq!(outdated(Some("a\nb\n"), "a\nb").len(), 1);
+        assert_eq!(outdated(None, "a\n").len(), 1);
+    }
+
+    /// Only the lines between the common head and the common tail are shown, with their place.
+    #[test]
+    fn the_difference_is_shown() {
+        let text = outdated(Some("a\nb\nc\na\n"), "a\nx\ny\nc\na\n")[0].to_string();
+        assert!(text.ends_with("@@ -2,1 +2,2 @@\n-b\n+x\n+y\n"), "{text}");
+    }
+
+    /// Head and tail do not overlap when lines repeat.
+    #[test]
+    fn repeated_lines_are_shown_once() {
+        let text = outdated(Some("a\na\n"), "a\na\na\n")[0].to_string();
+        assert!(text.ends_with("@@ -3,0 +3,1 @@\n+a\n"), "{text}");
+    }
+
+    /// A long difference is cut.
+    #[test]
+    fn long_differences_are_cut() {
+        let generated: String = (0..100).map(|line| format!("{line}\n")).collect();
+        let text = outdated(None, &generated)[0].to_string();
+        assert!(text.ends_with("+11\n+... 88 more lines\n"), "{text}");
+    }
+}

@@ -336,3 +336,185 @@ fn source_directory(manifest: &Path) -> Result<PathBuf, Error> {
         .and_then(|package| Some(package.manifest_path.parent()?.join("src")))
         .ok_or_else(|| Error::Metadata(format!("{CRATE} is not among the dependencies")))
 }
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    const LIB: &str = "pub const SCHEMA_URL: &str = \"https://opentelemetry.io/schemas/1.42.0\";\n";
+
+    const ATTRIBUTES: &str = r#"
+/// The mode \[0..n\], see [modes](https://example.org/m)
+///
+/// ## Notes
+///
+/// - `note`
+///
+/// # Examples
+///
+/// - `"user"`
+#[cfg(feature = "semconv_experimental")]
+pub const CPU_MODE: &str = "cpu.mode";
+
+/// The operating system type.
+///
+/// ## Notes
+pub const OS_TYPE: &str = "os.type";
+
+/// The thread.
+///
+/// # Examples
+///
+/// - `42`
+pub const A_VERY_LONG_NAME_OF_THREAD_ID: &str =
+    "thread.id";
+
+/// Gone.
+///
+/// # Examples
+///
+/// - `"x"`
+#[deprecated(note = "{reason: obsoleted}")]
+pub const OLD_NAME: &str = "old.name";
+
+/// Name of the device.
+///
+/// # Examples
+///
+/// - `"sda"`
+pub const SYSTEM_DEVICE: &str = "system.device";
+"#;
+
+    const METRICS: &str = r#"
+/// ## Description
+///
+/// Seconds spent
+/// on each mode
+///
+/// ## Notes
+///
+/// Whatever
+/// ## Metadata
+/// | | |
+/// |:-|:-
+/// | Instrument: | `counter` |
+/// | Unit: | `s` |
+/// | Status: | `Development`  |
+///
+/// ## Attributes
+/// | Name | Requirement |
+/// |:-|:- |
+/// | [`crate::attribute::OS_TYPE`] | `{"recommended": "if known"}`
+/// | [`crate::attribute::CPU_MODE`] | `Conditionally_required`: If there are any.
+/// | [`crate::attribute::A_VERY_LONG_NAME_OF_THREAD_ID`] | `Opt_in`
+#[cfg(feature = "semconv_experimental")]
+pub const SYSTEM_CPU_TIME: &str = "system.cpu.time";
+
+/// ## Description
+///
+/// Gone
+/// ## Metadata
+/// | Instrument: | `gauge` |
+/// | Unit: | `1` |
+#[deprecated(note = "{reason: obsoleted}")]
+pub const OLD_METRIC: &str = "old.metric";
+
+/// ## Description
+///
+/// Bytes of each device.
+/// ## Metadata
+/// | Instrument: | `counter` |
+/// | Unit: | `By` |
+///
+/// ## Attributes
+/// | [`crate::attribute::SYSTEM_DEVICE`] | `Required`
+pub const SYSTEM_DISK_IO: &str = "system.disk.io";
+"#;
+
+    /// A small upstream registry in the form of the crate.
+    pub(in crate::generate) fn small() -> Upstream {
+        Upstream::parse(LIB, ATTRIBUTES, METRICS).unwrap()
+    }
+
+    /// Briefs are one line without links and end with a period; types are those of the examples,
+    /// not of lists in the notes; experimental items are in development.
+    #[test]
+    fn attributes_are_read() {
+        let upstream = small();
+        assert_eq!(
+            upstream.schema_url,
+            "https://opentelemetry.io/schemas/1.42.0"
+        );
+        let mode = &upstream.attributes["cpu.mode"];
+        assert_eq!(mode.brief, "The mode [0..n], see modes.");
+        assert_eq!(mode.primitive, Some(Primitive::String));
+        assert_eq!(mode.stability, Stability::Development);
+        let thread = &upstream.attributes["thread.id"];
+        assert_eq!(thread.primitive, Some(Primitive::Int));
+        assert_eq!(thread.stability, Stability::Stable);
+        assert_eq!(upstream.attributes["os.type"].primitive, None);
+        assert!(upstream.attributes["old.name"].deprecated && !mode.deprecated);
+    }
+
+    /// Metrics have the instrument, unit and attributes with levels of their table.
+    #[test]
+    fn metrics_are_read() {
+        let upstream = small();
+        let time = &upstream.metrics["system.cpu.time"];
+        assert_eq!(time.brief, "Seconds spent on each mode.");
+        assert_eq!(
+            (time.instrument, time.unit.as_str()),
+            (Instrument::Counter, "s")
+        );
+        assert_eq!(
+            time.attributes,
+            [
+                ("os.type".to_owned(), Level::Recommended),
+                (
+                    "cpu.mode".to_owned(),
+                    Level::ConditionallyRequired("If there are any.".to_owned())
+                ),
+                ("thread.id".to_owned(), Level::OptIn),
+            ]
+        );
+        assert!(upstream.metrics["old.metric"].deprecated && !time.deprecated);
+    }
+
+    /// A table in another form is an error that names the metric, never a metric without a unit.
+    #[test]
+    fn other_forms_are_refused() {
+        for (from, to) in [
+            ("| Unit: | `s` |", "| Units: s |"),
+            ("`counter`", "`timer`"),
+            ("`Opt_in`", "`Sometimes`"),
+            ("attribute::OS_TYPE", "attribute::OS_KIND"),
+        ] {
+            let metrics = METRICS.replacen(from, to, 1);
+            let error = Upstream::parse(LIB, ATTRIBUTES, &metrics)
+                .unwrap_err()
+                .to_string();
+            assert!(error.contains("system.cpu.time"), "{error}");
+        }
+        assert!(Upstream::parse("", ATTRIBUTES, METRICS).is_err());
+    }
+
+    /// The crate that cargo knows is read to the end: it has more than 500 metrics and 900
+    /// attributes, and no constant is without a brief.
+    #[test]
+    fn the_real_crate_is_read() {
+        let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
+        let upstream = Upstream::locate(&manifest).unwrap();
+        assert!(upstream.metrics.len() > 500, "{}", upstream.metrics.len());
+        assert!(
+            upstream.attributes.len() > 900,
+            "{}",
+            upstream.attributes.len()
+        );
+        assert!(
+            upstream
+                .attributes
+                .values()
+                .all(|attribute| attribute.brief.len() > 3)
+        );
+    }
+}

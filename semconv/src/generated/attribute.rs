@@ -340,7 +340,7 @@ pub static ALL: &[AttributeDescriptor] = &[
     AttributeDescriptor {
         name: EVENKEEL_STACK_END,
         description: "How a walk of a user stack ended.",
-        kind: AttributeKind::Enum(&["complete", "truncated", "bad_frame_pointer", "read_fault", "no_user_stack", "loop", "no_registers", "not_executable"]),
+        kind: AttributeKind::Enum(&["complete", "truncated", "bad_frame_pointer", "read_fault", "bad_return_address", "no_user_stack"]),
     },
     AttributeDescriptor {
         name: HOST_ARCH,
@@ -632,11 +632,11 @@ pub mod value {
 
     /// Values of `evenkeel.method.clock.cost`.
     pub mod evenkeel_method_clock_cost {
-        /// The clock helper reads a register: below 50 ns a call.
+        /// The clock helper takes less than 100 ns a call: it reads a counter of the CPU.
         pub const FAST: &str = "fast";
-        /// The clock helper costs between 50 ns and 500 ns a call.
+        /// The clock helper takes from 100 ns to 1 us a call.
         pub const SLOW: &str = "slow";
-        /// The clock helper costs 500 ns or more a call, as when it leaves the guest.
+        /// The clock helper takes 1 us or more a call, as when each reading leaves the guest.
         pub const VERY_SLOW: &str = "very_slow";
     }
 
@@ -704,18 +704,14 @@ pub mod value {
         pub const COMPLETE: &str = "complete";
         /// The walk was cut at the largest depth.
         pub const TRUNCATED: &str = "truncated";
-        /// The frame pointer was misaligned, outside of the stack or did not grow.
+        /// The frame pointer did not lead outwards on the stack: code without frame pointers.
         pub const BAD_FRAME_POINTER: &str = "bad_frame_pointer";
         /// User memory could not be read, as when the page is not resident.
         pub const READ_FAULT: &str = "read_fault";
+        /// The return address cannot be code.
+        pub const BAD_RETURN_ADDRESS: &str = "bad_return_address";
         /// There was no user stack: a kernel thread or a task that is exiting.
         pub const NO_USER_STACK: &str = "no_user_stack";
-        /// The walk came back to a frame that it had seen.
-        pub const LOOP: &str = "loop";
-        /// The user registers were not available.
-        pub const NO_REGISTERS: &str = "no_registers";
-        /// A return address did not point into executable memory.
-        pub const NOT_EXECUTABLE: &str = "not_executable";
     }
 
     /// Values of `host.arch`.

@@ -4,6 +4,8 @@
 
 mod metric;
 mod name;
+#[cfg(test)]
+mod tests;
 
 use std::fmt;
 
