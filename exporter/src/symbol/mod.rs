@@ -9,6 +9,7 @@
 
 pub mod address_space;
 pub mod build_id;
+mod cpp_name;
 pub mod demangle;
 mod elf_image;
 mod elf_names;

@@ -217,11 +217,8 @@ fn c_program() {
     assert_eq!(inlined.lines[0].line, 3);
     assert_eq!(inlined.lines[1].line, 4);
 
-    let inspected = inspect_address(
-        &program.path,
-        &[inlined.address, 0xffff_ffff_0000],
-    )
-    .expect("inspected");
+    let inspected =
+        inspect_address(&program.path, &[inlined.address, 0xffff_ffff_0000]).expect("inspected");
     assert_eq!(inspected[0].address, format!("{:#x}", inlined.address));
     assert_eq!(inspected[0].frames[0].function.as_deref(), Some("inner"));
     assert!(inspected[0].frames[0].inlined);
@@ -339,7 +336,10 @@ fn go_program() {
         assert_eq!(function(&found[0]), name);
         if name.is_empty() {
             assert_eq!(found[0].address, address);
-            assert_eq!(&*found[0].mapping.as_ref().expect("mapping").filename, "hot");
+            assert_eq!(
+                &*found[0].mapping.as_ref().expect("mapping").filename,
+                "hot"
+            );
         } else {
             assert_eq!(found[0].frame_type, Some(FrameType::Go));
         }
@@ -539,7 +539,10 @@ fn timeout() {
     let executable =
         Arc::new(Executable::open(1, Path::new("/proc/self/exe")).expect("executable"));
     let batch = Arc::new(Batch {
-        user: vec![(Arc::clone(&executable), vec![leaf(executable.mapping.start)])],
+        user: vec![(
+            Arc::clone(&executable),
+            vec![leaf(executable.mapping.start)],
+        )],
         kernel: vec![leaf(u64::MAX - 1)],
     });
     let names = symbolizer(false);
@@ -594,7 +597,11 @@ fn figures() {
     let started = Instant::now();
     let space =
         AddressSpace::read(Path::new(PROC), std::process::id(), &mut table).expect("own maps");
-    println!("first address space: {:?}, {} regions", started.elapsed(), space.len());
+    println!(
+        "first address space: {:?}, {} regions",
+        started.elapsed(),
+        space.len()
+    );
     let time = |label: &str, table: &mut ExecutableTable| {
         let mut maps = Vec::new();
         read_maps(Path::new(PROC), std::process::id(), &mut maps).expect("maps");
@@ -603,7 +610,10 @@ fn figures() {
         for _ in 0..100 {
             AddressSpace::read(Path::new(PROC), std::process::id(), table).expect("own maps");
         }
-        println!("{label}: {lines} mappings, {:?} each", started.elapsed() / 100);
+        println!(
+            "{label}: {lines} mappings, {:?} each",
+            started.elapsed() / 100
+        );
     };
     time("again", &mut table);
     let file = fs::File::open("/proc/self/exe").expect("file");
@@ -655,7 +665,11 @@ fn figures() {
         .collect();
     let started = Instant::now();
     frames(&names, own, &many);
-    println!("65,536 frames of our own: {:?}, {}", started.elapsed(), rss());
+    println!(
+        "65,536 frames of our own: {:?}, {}",
+        started.elapsed(),
+        rss()
+    );
     println!("{:?}", names.counters());
     let lines = symbolizer(true);
     let started = Instant::now();
