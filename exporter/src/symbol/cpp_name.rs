@@ -28,7 +28,7 @@ const MAX_DEPTH: u32 = 100;
 pub(crate) fn demangle_cpp(mangled: &str) -> Option<String> {
     let input = mangled.strip_prefix("_Z")?.as_bytes();
     let mut parser = Parser::new(input);
-    let text = parser.encoding()?;
+    let text = parser.encoding(true)?;
     let tail = mangled.get(2 + parser.position..)?;
     match tail.bytes().next() {
         None | Some(b'@') => Some(text),
@@ -68,11 +68,18 @@ enum Argument {
     Pack(Vec<Rc<Text>>),
 }
 
-/// What can be referred back to. Text that was made while a pack was expanded is that of one
-/// element only and must not be.
+/// What can be referred back to.
 #[derive(Clone, Debug)]
 enum Substitution {
-    Known(Rc<Text>),
+    Known {
+        text: Rc<Text>,
+        /// The encoding whose template arguments are in the text, if any are: in another
+        /// encoding, `T_` means something else.
+        scope: Option<u32>,
+        /// The text is a template parameter and nothing else: the one with this index.
+        parameter: Option<usize>,
+    },
+    /// The text that was made while a pack was expanded is that of one element only.
     OfPack,
 }
 
@@ -90,6 +97,11 @@ struct Parser<'a> {
     pack_length: Option<usize>,
     /// In the parameters of a lambda, `T_` is `auto`.
     in_lambda: bool,
+    /// The encoding that is read, by number.
+    scope: u32,
+    scopes: u32,
+    /// Uses of template parameters so far.
+    parameter_uses: u64,
     depth: u32,
     work: usize,
 }
@@ -104,6 +116,9 @@ impl<'a> Parser<'a> {
             pack_element: None,
             pack_length: None,
             in_lambda: false,
+            scope: 0,
+            scopes: 0,
+            parameter_uses: 0,
             depth: 0,
             work: WORK,
         }
@@ -188,18 +203,45 @@ impl<'a> Parser<'a> {
         result
     }
 
-    fn remember(&mut self, text: &Rc<Text>) {
+    /// Makes text known for later references. `uses` is what `parameter_uses` was before it
+    /// was read.
+    fn remember(&mut self, text: &Rc<Text>, uses: u64) {
+        self.remember_as(text, uses, None);
+    }
+
+    fn remember_as(&mut self, text: &Rc<Text>, uses: u64, parameter: Option<usize>) {
         let substitution = if self.pack_element.is_some() {
             Substitution::OfPack
         } else {
-            Substitution::Known(Rc::clone(text))
+            Substitution::Known {
+                text: Rc::clone(text),
+                scope: (self.parameter_uses != uses).then_some(self.scope),
+                parameter,
+            }
         };
         self.substitutions.push(substitution);
     }
 
     fn recall(&mut self, index: usize) -> Option<Rc<Text>> {
         match self.substitutions.get(index)? {
-            Substitution::Known(text) => Some(Rc::clone(text)),
+            Substitution::Known {
+                text, scope: None, ..
+            } => Some(Rc::clone(text)),
+            Substitution::Known {
+                text,
+                scope: Some(scope),
+                parameter,
+            } => {
+                self.parameter_uses += 1;
+                match parameter {
+                    _ if *scope == self.scope => Some(Rc::clone(text)),
+                    Some(parameter) => {
+                        let parameter = *parameter;
+                        self.argument(parameter)
+                    }
+                    None => None,
+                }
+            }
             Substitution::OfPack => None,
         }
     }

@@ -18,16 +18,19 @@ pub(super) struct NameState {
 
 impl Parser<'_> {
     /// A function with its parameters, or a variable, or something that the compiler made.
-    pub(super) fn encoding(&mut self) -> Option<String> {
+    /// As the scope of a local name, a function is written without its return type.
+    pub(super) fn encoding(&mut self, with_return_type: bool) -> Option<String> {
         self.deeper(|parser| {
-            let outer = mem::take(&mut parser.arguments);
-            let text = parser.encoding_here();
-            parser.arguments = outer;
+            let outer = (mem::take(&mut parser.arguments), parser.scope);
+            parser.scopes += 1;
+            parser.scope = parser.scopes;
+            let text = parser.encoding_here(with_return_type);
+            (parser.arguments, parser.scope) = outer;
             text
         })
     }
 
-    fn encoding_here(&mut self) -> Option<String> {
+    fn encoding_here(&mut self, with_return_type: bool) -> Option<String> {
         if matches!(self.peek(), Some(b'T' | b'G')) {
             return self.special_name();
         }
@@ -38,7 +41,7 @@ impl Parser<'_> {
             return Some(text);
         }
         let returned = if state.has_arguments && !state.is_unreturning {
-            Some(self.type_text()?)
+            Some(self.type_text()?).filter(|_| with_return_type)
         } else {
             None
         };
@@ -72,13 +75,13 @@ impl Parser<'_> {
             b"TH" => ("TLS init function for ", false),
             b"Th" => {
                 self.offset()?;
-                let target = self.encoding()?;
+                let target = self.encoding(true)?;
                 return Some(format!("non-virtual thunk to {target}"));
             }
             b"Tv" => {
                 self.offset()?;
                 self.offset()?;
-                let target = self.encoding()?;
+                let target = self.encoding(true)?;
                 return Some(format!("virtual thunk to {target}"));
             }
             b"Tc" => {
@@ -88,7 +91,7 @@ impl Parser<'_> {
                     }
                     self.offset()?;
                 }
-                let target = self.encoding()?;
+                let target = self.encoding(true)?;
                 return Some(format!("covariant return thunk to {target}"));
             }
             b"GR" => {
@@ -116,6 +119,7 @@ impl Parser<'_> {
     /// A name. With a `state`, it is the name of an encoding, whose template arguments are what
     /// `T_` means from then on.
     pub(super) fn name(&mut self, mut state: Option<&mut NameState>) -> Option<Rc<Text>> {
+        let uses = self.parameter_uses;
         match self.peek()? {
             b'N' => return self.nested_name(state),
             b'Z' => return self.local_name(state),
@@ -138,7 +142,7 @@ impl Parser<'_> {
             return Some(name);
         }
         if !is_substitution {
-            self.remember(&name);
+            self.remember(&name, uses);
         }
         let is_encoding = state.is_some();
         if let Some(state) = state {
@@ -148,8 +152,9 @@ impl Parser<'_> {
     }
 
     /// `N [qualifiers] PREFIX... E`
-    fn nested_name(&mut self, mut state: Option<&mut NameState>) -> Option<Rc<Text>> {
+    fn nested_name(&mut self, state: Option<&mut NameState>) -> Option<Rc<Text>> {
         self.expect("N")?;
+        let uses = self.parameter_uses;
         let mut qualifiers = self.qualifiers();
         if self.take("R") {
             qualifiers.push_str(" &");
@@ -184,8 +189,11 @@ impl Parser<'_> {
                     remembered = false;
                 }
                 (b'T', _) if scope.is_none() => {
-                    scope = Some(self.template_parameter()?);
+                    let (text, index) = self.template_parameter()?;
                     has_arguments = false;
+                    self.remember_as(&text, uses, Some(index));
+                    scope = Some(text);
+                    continue;
                 }
                 _ => {
                     let (name, unreturning) = self.unqualified_name(Some(&last_name))?;
@@ -205,7 +213,7 @@ impl Parser<'_> {
                 }
             }
             if remembered && let Some(scope) = &scope {
-                self.remember(scope);
+                self.remember(scope, uses);
             }
         }
         // The whole is remembered by whoever takes it for a type.
@@ -214,7 +222,7 @@ impl Parser<'_> {
         } else {
             return None;
         }
-        if let Some(state) = state.as_deref_mut() {
+        if let Some(state) = state {
             state.has_arguments = has_arguments;
             state.is_unreturning = is_unreturning;
             state.qualifiers = qualifiers;
@@ -226,7 +234,7 @@ impl Parser<'_> {
     fn local_name(&mut self, state: Option<&mut NameState>) -> Option<Rc<Text>> {
         self.deeper(|parser| {
             parser.expect("Z")?;
-            let mut text = parser.encoding()?;
+            let mut text = parser.encoding(false)?;
             parser.expect("E")?;
             if parser.take("s") {
                 parser.discriminator();
@@ -234,8 +242,9 @@ impl Parser<'_> {
                 return Some(Rc::new(Text::plain(text)));
             }
             if parser.take("d") {
-                parser.number();
-                parser.expect("_")?;
+                // Counted from the last parameter.
+                let number = parser.sequence(10)? + 1;
+                parser.push(&mut text, &format!("::{{default arg#{number}}}"))?;
             }
             let name = parser.name(state)?;
             parser.discriminator();

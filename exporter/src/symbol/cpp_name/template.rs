@@ -24,13 +24,20 @@ impl Parser<'_> {
         Some(Rc::new(Text::plain(abbreviation)))
     }
 
-    /// `T_`, `T0_` and so on.
-    pub(super) fn template_parameter(&mut self) -> Option<Rc<Text>> {
+    /// `T_`, `T0_` and so on, and the index.
+    pub(super) fn template_parameter(&mut self) -> Option<(Rc<Text>, usize)> {
         self.expect("T")?;
         let index = self.sequence(10)?;
         if self.in_lambda {
-            return Some(Rc::new(Text::plain(format!("auto:{}", index + 1))));
+            let text = Rc::new(Text::plain(format!("auto:{}", index + 1)));
+            return Some((text, index));
         }
+        self.parameter_uses += 1;
+        Some((self.argument(index)?, index))
+    }
+
+    /// The template argument that a parameter stands for.
+    pub(super) fn argument(&mut self, index: usize) -> Option<Rc<Text>> {
         match self.arguments.get(index)? {
             Argument::One(text) => Some(Rc::clone(text)),
             Argument::Pack(elements) => {
@@ -114,7 +121,7 @@ impl Parser<'_> {
     fn literal(&mut self) -> Option<String> {
         self.expect("L")?;
         if self.take("_Z") {
-            let text = self.encoding()?;
+            let text = self.encoding(true)?;
             self.expect("E")?;
             return Some(text);
         }

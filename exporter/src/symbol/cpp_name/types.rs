@@ -12,6 +12,7 @@ impl Parser<'_> {
 
     fn type_here(&mut self) -> Option<Rc<Text>> {
         self.charge(0)?;
+        let uses = self.parameter_uses;
         let first = self.peek()?;
         if let Some(name) = builtin(first) {
             self.position += 1;
@@ -49,13 +50,12 @@ impl Parser<'_> {
                 self.name(None)?
             }
             (b'T', _) => {
-                let parameter = self.template_parameter()?;
-                if self.peek() == Some(b'I') {
-                    self.remember(&parameter);
-                    self.with_arguments(&parameter, false)?
-                } else {
-                    parameter
+                let (parameter, index) = self.template_parameter()?;
+                self.remember_as(&parameter, uses, Some(index));
+                if self.peek() != Some(b'I') {
+                    return Some(parameter);
                 }
+                self.with_arguments(&parameter, false)?
             }
             (b'S', Some(second)) if second != b't' => {
                 let text = self.substitution()?;
@@ -67,7 +67,7 @@ impl Parser<'_> {
             _ => self.name(None)?,
         };
         self.charge(text.len())?;
-        self.remember(&text);
+        self.remember(&text, uses);
         Some(text)
     }
 
@@ -175,6 +175,8 @@ impl Parser<'_> {
             // References have no qualifiers.
             Form::LvalueReference | Form::RvalueReference => {}
             Form::Function => self.push(&mut text.right, &qualifiers)?,
+            // A template argument may be `const` already.
+            _ if text.left.ends_with(&*qualifiers) => {}
             Form::Plain | Form::Array => self.push(&mut text.left, &qualifiers)?,
         }
         Some(Rc::new(text))
