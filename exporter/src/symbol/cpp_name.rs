@@ -4,7 +4,8 @@
 //! minute (`_Z1fDT` + `clpt` repeated), at any limit of depth that real names pass, and names come
 //! from the processes that are profiled. This parser never goes back except to repeat a pack
 //! expansion, and counts every byte that it writes. Names with expressions in them (`X..E`,
-//! `DT..E`), about one in a thousand, stay mangled.
+//! `DT..E`) stay mangled: 844 of the 102,446 names that clang, LLVM and libstdc++ export. The others
+//! of these come out as `c++filt` writes them.
 
 mod encoding;
 mod operator;
@@ -13,14 +14,14 @@ mod types;
 
 use std::rc::Rc;
 
-/// Bytes written, copies included, before giving up: about 0.2 ms in an optimised build. Of the
-/// 5,900 names in libstdc++, the costliest takes under 20,000.
-const WORK: usize = 1 << 20;
+/// Bytes written, copies included, before giving up. Of the 102,446 names that clang, LLVM and
+/// libstdc++ export, the costliest takes 42,023.
+const WORK: usize = 256 << 10;
 
 /// Longest piece of text.
 const MAX_TEXT_BYTES: usize = 4096;
 
-/// Deepest nesting of types and scopes. Real names reach about 50.
+/// Deepest nesting of types and scopes: safe on a 2 MiB stack without optimisation.
 const MAX_DEPTH: u32 = 100;
 
 /// Demangles a name that begins with `_Z`, in the style of `c++filt`. `None` for whatever is not

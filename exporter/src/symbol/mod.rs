@@ -15,6 +15,9 @@ mod elf_image;
 mod elf_names;
 pub mod executable;
 pub mod executable_table;
+#[cfg(test)]
+mod figures;
+mod frame_source;
 mod function_table;
 pub mod inspect;
 pub mod kallsyms;

@@ -55,18 +55,18 @@ int main() { single_thread(1); }
 const PROC: &str = "/proc";
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-fn symbolizer(lines: bool) -> Symbolizer {
+pub(super) fn symbolizer(lines: bool) -> Symbolizer {
     Symbolizer::start(SymbolizerSettings::new(lines)).expect("a thread")
 }
 
-fn leaf(value: u64) -> Address {
+pub(super) fn leaf(value: u64) -> Address {
     Address {
         value,
         is_return: false,
     }
 }
 
-fn frames(
+pub(super) fn frames(
     symbolizer: &Symbolizer,
     executable: &Arc<Executable>,
     addresses: &[Address],
@@ -577,105 +577,122 @@ fn cache() {
     assert!(cached < Duration::from_millis(200), "{cached:?}");
 }
 
-/// Prints the figures of docs and reports; run by hand with `--ignored --nocapture`.
+/// Executables damaged in their tables and in their debug information cost their own names at
+/// most: the symbolizer answers in time and goes on.
 #[test]
-#[ignore = "prints figures, asserts nothing that a busy machine could not break"]
-fn figures() {
-    let rss = || {
-        let status = fs::read_to_string("/proc/self/status").expect("status");
-        let field = |name: &str| {
-            status
-                .lines()
-                .find_map(|line| line.strip_prefix(name))
-                .map_or("", str::trim)
-                .to_owned()
-        };
-        format!("{} (anon {})", field("VmRSS:"), field("RssAnon:"))
+fn damaged_executables() {
+    let Some(program) = TestProgram::build("cc", "c", &["-O1", "-g"], SPIN_C) else {
+        return;
     };
-    let names = symbolizer(false);
-    let mut table = ExecutableTable::new(2048, Some(names.evictions()));
-    let started = Instant::now();
+    let (address, _) = program.symbol("outer");
+    let whole = fs::read(&program.path).expect("read");
+    // Beyond the code: debug information, symbols, names of sections, section headers.
+    let tables = whole.len() / 2;
+    let names = symbolizer(true);
+    let mut state = 0x2545_f491_4f6c_dd1du64;
+    let mut next = |limit: usize| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 20) as usize % limit
+    };
+    let mut opened = 0;
+    for id in 1..=300 {
+        let mut bytes = whole.clone();
+        for _ in 0..=next(24) {
+            let at = if next(2) == 0 {
+                // Section headers stand at the end.
+                bytes.len() - 1 - next(64 * 36)
+            } else {
+                tables + next(bytes.len() - tables)
+            };
+            bytes[at] = [0, 1, 0x7f, 0x80, 0xff][next(5)];
+        }
+        let path = program.directory.path().join("damaged");
+        fs::write(&path, &bytes).expect("write");
+        let executable = Arc::new(Executable::open(id, &path).expect("a file"));
+        opened += usize::from(executable.readable);
+        let found = frames(&names, &executable, &[leaf(address), leaf(address + 8)]);
+        assert_eq!(found.len(), 2);
+        fs::remove_file(&path).expect("unlink");
+    }
+    assert!(opened > 30, "{opened}");
+    let executable = Arc::new(Executable::open(1000, &program.path).expect("executable"));
+    let found = frames(&names, &executable, &[leaf(address)]);
+    assert_eq!(function(&found[0]), "outer");
+}
+
+/// A symbol without a size names what is near it and not what is far; a label inside of a
+/// function does not hide the function.
+#[test]
+fn symbols_without_size() {
+    let source = "
+__asm__(\".text\\n.globl bare\\nbare:\\n.skip 20000, 0x90\\n\");
+__asm__(\".text\\n.globl whole\\n.type whole, @function\\nwhole:\\n.skip 64, 0x90\\n\"
+        \"label_inside:\\n.skip 64, 0x90\\n.size whole, . - whole\\n\");
+int main(void) { return 0; }
+";
+    let Some(program) = TestProgram::build("cc", "c", &["-O1"], source) else {
+        return;
+    };
+    let (bare, size) = program.symbol("bare");
+    let (inside, _) = program.symbol("label_inside");
+    assert_eq!(size, 0);
+    let executable = Arc::new(Executable::open(1, &program.path).expect("executable"));
+    let found = frames(
+        &symbolizer(false),
+        &executable,
+        &[leaf(bare + 16), leaf(bare + 10_000), leaf(inside + 8)],
+    );
+    assert_eq!(function(&found[0]), "bare");
+    assert!(found[1].lines.is_empty(), "{:?}", found[1]);
+    assert_eq!(function(&found[2]), "whole");
+}
+
+/// Code made at run time is a region of its own, and an address between mappings is unmapped.
+#[test]
+fn code_made_at_run_time() {
+    let code = memmap2::MmapOptions::new()
+        .len(4096)
+        .map_anon()
+        .and_then(memmap2::MmapMut::make_exec)
+        .expect("memory");
+    let address = code.as_ptr() as u64;
+    let mut table = ExecutableTable::new(64, None);
     let space =
         AddressSpace::read(Path::new(PROC), std::process::id(), &mut table).expect("own maps");
-    println!(
-        "first address space: {:?}, {} regions",
-        started.elapsed(),
-        space.len()
-    );
-    let time = |label: &str, table: &mut ExecutableTable| {
-        let mut maps = Vec::new();
-        read_maps(Path::new(PROC), std::process::id(), &mut maps).expect("maps");
-        let lines = MapsParser::new(&maps).count();
-        let started = Instant::now();
-        for _ in 0..100 {
-            AddressSpace::read(Path::new(PROC), std::process::id(), table).expect("own maps");
-        }
-        println!(
-            "{label}: {lines} mappings, {:?} each",
-            started.elapsed() / 100
-        );
+    let Location::Anonymous { start, end } = space.locate(address + 100) else {
+        panic!("not anonymous");
     };
-    time("again", &mut table);
-    let file = fs::File::open("/proc/self/exe").expect("file");
-    let kept: Vec<_> = (0..1980)
-        .map(|index| {
-            // SAFETY-free: memmap2's copy-on-write maps of alternating kinds do not merge.
-            let options = memmap2::MmapOptions::new().len(4096).to_owned();
-            if index % 2 == 0 {
-                options.map_anon().map(|_map| ()).ok();
-            }
-            file.try_clone().expect("clone")
-        })
-        .collect();
-    time("more", &mut table);
-    drop(kept);
-    let libc = space
+    assert!(start <= address && address + 4096 <= end);
+    assert!(matches!(space.locate(16), Location::Unmapped));
+    assert!(matches!(space.locate(u64::MAX), Location::Unmapped));
+    assert_eq!(space.dropped(), 0);
+}
+
+/// Without the right to follow `map_files`, the executable and the libraries are found by their
+/// inodes all the same.
+#[test]
+fn without_privileges() {
+    // A fake proc root whose process directory has everything but `map_files`.
+    let root = tempfile::tempdir().expect("temporary directory");
+    let process = root.path().join("7");
+    fs::create_dir(&process).expect("directory");
+    fs::copy("/proc/self/maps", process.join("maps")).expect("maps");
+    let exe = fs::read_link("/proc/self/exe").expect("exe");
+    std::os::unix::fs::symlink(exe, process.join("exe")).expect("link");
+    std::os::unix::fs::symlink("/", process.join("root")).expect("link");
+    let mut table = ExecutableTable::new(64, None);
+    let space = AddressSpace::read(root.path(), 7, &mut table).expect("address space");
+    let provenances: Vec<Provenance> = space
         .executables()
-        .find(|executable| executable.name.starts_with("libc"))
-        .expect("libc");
-    let (start, end) = (libc.mapping.start, libc.mapping.limit);
-    println!("before: {}", rss());
-    let started = Instant::now();
-    frames(&names, libc, &[leaf(start + 0x1000)]);
-    println!("libc, first: {:?}, {}", started.elapsed(), rss());
-    let addresses: Vec<Address> = (0..1000)
-        .map(|index| leaf(start + (end - start) / 1000 * index))
+        .map(|executable| executable.provenance)
         .collect();
-    for label in ["new", "cached"] {
-        let started = Instant::now();
-        frames(&names, libc, &addresses);
-        println!("libc, 1000 {label}: {:?}, {}", started.elapsed(), rss());
-    }
-    let kernel = |value: u64| {
-        Arc::new(Batch {
-            user: Vec::new(),
-            kernel: (0..1000).map(|i| leaf(value + i * 64)).collect(),
-        })
-    };
-    for label in ["first 1000", "cached 1000"] {
-        let started = Instant::now();
-        names
-            .symbolize(&kernel(0xffff_ffff_8110_0000), TIMEOUT)
-            .expect("an answer");
-        println!("kernel, {label}: {:?}, {}", started.elapsed(), rss());
-    }
-    let own = space.executables().next().expect("own");
-    let many: Vec<Address> = (0..65_536)
-        .map(|index| leaf(own.mapping.start + index * 8))
-        .collect();
-    let started = Instant::now();
-    frames(&names, own, &many);
-    println!(
-        "65,536 frames of our own: {:?}, {}",
-        started.elapsed(),
-        rss()
+    assert!(provenances.contains(&Provenance::ProcessExecutable));
+    assert!(
+        provenances
+            .iter()
+            .any(|found| matches!(found, Provenance::Path | Provenance::PathOtherDevice))
     );
-    println!("{:?}", names.counters());
-    let lines = symbolizer(true);
-    let started = Instant::now();
-    frames(&lines, libc, &addresses[..1]);
-    println!("libc with lines, first: {:?}, {}", started.elapsed(), rss());
-    let started = Instant::now();
-    frames(&lines, libc, &addresses);
-    println!("libc with lines, 1000: {:?}, {}", started.elapsed(), rss());
+    assert_eq!(table.counters().unreadable, 0);
 }
