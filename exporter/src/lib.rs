@@ -1,3 +1,12 @@
 //! The capturing half of Evenkeel.
 
+pub mod capture;
+pub mod cli;
+pub mod deliver;
+pub mod identity;
+pub mod kernel;
+pub mod profile;
+pub mod settings;
+pub mod signal;
 pub mod symbol;
+pub mod telemetry;

@@ -1,3 +1,8 @@
 //! Start, and nothing else.
+#![forbid(unsafe_code)]
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    evenkeel::cli::run(std::env::args_os())
+}

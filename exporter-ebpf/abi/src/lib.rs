@@ -1,3 +1,23 @@
 //! Types and sizes that the kernel programs and user space share.
+//!
+//! Layouts are `repr(C)` with explicit padding, in native byte order; both sides run on the same
+//! machine. Nothing here allocates or touches memory by address.
 #![no_std]
 #![forbid(unsafe_code)]
+
+mod counter;
+mod event;
+mod histogram;
+mod self_test;
+
+pub use self::{
+    counter::{BANK_COUNTERS, Counter},
+    event::{
+        COMM_LEN, EXEC_FILENAME_LEN, EventKind, ExecEvent, FLAG_KERNEL_THREAD, FLAG_USER_MODE,
+        FRAME_SLOTS, MAX_KERNEL_FRAMES, MAX_USER_FRAMES, ProcessEvent, SampleHeader, WalkEnd,
+    },
+    histogram::{
+        BANK_HISTOGRAM_SLOTS, HISTOGRAM_SCALE, HISTOGRAM_SLOTS, RunQueueReason, histogram_base,
+    },
+    self_test::{SelfTest, SelfTestState},
+};

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use evenkeel_semconv::attribute::value::profile_frame_type;
+
 use super::{Attribute, Resource};
 
 /// The profiles of one owner.
@@ -126,4 +128,16 @@ pub enum FrameType {
     Go,
     /// Rust.
     Rust,
+}
+
+impl FrameType {
+    /// The attribute's value.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Native => profile_frame_type::NATIVE,
+            Self::Kernel => profile_frame_type::KERNEL,
+            Self::Go => profile_frame_type::GO,
+            Self::Rust => profile_frame_type::RUST,
+        }
+    }
 }

@@ -1,0 +1,112 @@
+//! Tables of the page.
+
+use std::io::{self, Write};
+
+use super::{
+    super::{
+        label::Labels,
+        ranking::{self, OwnerKey},
+        units::{grouped, percent, saturated},
+    },
+    escape::text,
+};
+use crate::summary::{Profile, Summary};
+
+/// Rows of a table.
+const ROWS: usize = 30;
+
+/// A table; each cell comes with its class and is escaped here.
+pub(super) fn table(
+    heading: &str,
+    columns: &[(&str, &str)],
+    rows: impl Iterator<Item = Vec<String>>,
+    there: usize,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    write!(
+        out,
+        "<div><h3>{}</h3><div class=\"scroll\"><table><thead><tr>",
+        text(heading)
+    )?;
+    for (name, class) in columns {
+        let class = if *class == "share" { "number" } else { class };
+        write!(out, "<th class=\"{class}\">{}</th>", text(name))?;
+    }
+    write!(out, "</tr></thead><tbody>")?;
+    for row in rows {
+        write!(out, "<tr>")?;
+        for (cell, (_, class)) in row.iter().zip(columns) {
+            match *class {
+                "share" => {
+                    let width = cell.parse::<f64>().unwrap_or(0.0).clamp(0.0, 100.0);
+                    write!(
+                        out,
+                        "<td class=\"number share\" style=\"--share:{width:.1}%\">{}</td>",
+                        text(cell)
+                    )?;
+                }
+                class => write!(out, "<td class=\"{class}\">{}</td>", text(cell))?,
+            }
+        }
+        write!(out, "</tr>")?;
+    }
+    write!(out, "</tbody></table></div>")?;
+    if there > ROWS {
+        let left = saturated((there - ROWS) as u64);
+        write!(out, "<p class=\"soft\">and {} more</p>", grouped(left))?;
+    }
+    write!(out, "</div>")
+}
+
+/// Functions by own value.
+pub(super) fn functions(
+    summary: &Summary,
+    profile: &Profile,
+    labels: &Labels,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let ranked = ranking::labels(summary, profile, labels, |_| true);
+    let rows = ranked.iter().take(ROWS).filter_map(|row| {
+        let label = labels.all().get_index(row.label as usize)?;
+        let share = |value: i64| percent(value as f64, profile.total as f64);
+        Some(vec![
+            share(row.self_value),
+            share(row.total),
+            label.with_place(),
+            label.module.clone(),
+        ])
+    });
+    let columns = [
+        ("self %", "share"),
+        ("total %", "number"),
+        ("function", "name"),
+        ("module", "name"),
+    ];
+    table("Functions", &columns, rows, ranked.len(), out)
+}
+
+/// Processes by value.
+pub(super) fn processes(
+    summary: &Summary,
+    profile: &Profile,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let owners = ranking::owners(summary, profile, OwnerKey::Process, |_| true);
+    let rows = owners.iter().take(ROWS).map(|row| {
+        vec![
+            percent(row.value as f64, profile.total as f64),
+            row.name.clone(),
+            row.pids_text(),
+            row.services_text(),
+            row.container_text(),
+        ]
+    });
+    let columns = [
+        ("share %", "share"),
+        ("process", "name"),
+        ("pid", "number"),
+        ("service", "name"),
+        ("container", "name"),
+    ];
+    table("Processes", &columns, rows, owners.len(), out)
+}

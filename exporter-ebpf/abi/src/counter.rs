@@ -1,0 +1,46 @@
+//! Counters, one bank of `u64` per CPU in the mmapped `COUNTERS` array.
+
+/// Counters in one CPU's bank; a multiple of 8, so that banks do not share a cache line.
+pub const BANK_COUNTERS: u32 = 64;
+
+/// Index of a counter in its CPU's bank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Counter {
+    /// Timer ticks of `on_cpu` that hit a task other than idle.
+    Samples = 0,
+    /// Timer ticks of `on_cpu` that hit the idle task.
+    IdleSamples,
+    /// Samples that found no room in the ring buffer.
+    SamplesLost,
+    /// Stolen nanoseconds by the kernel's own account (`rq.prev_steal_time`), idle included.
+    StolenNanos,
+    /// Stolen nanoseconds while the idle task was current.
+    StolenIdleNanos,
+    /// Stolen nanoseconds whose record found no room in the ring buffer.
+    StolenLostNanos,
+    /// Records of stolen time that found no room in the ring buffer.
+    StolenLost,
+    /// fork, exec and exit events seen.
+    ProcessEvents,
+    /// fork, exec and exit events that found no room in the ring buffer.
+    ProcessEventsLost,
+    /// Context switches seen by `sched_switch`.
+    Switches,
+    /// Run-queue waits recorded.
+    RunQueueWaits,
+    /// Tasks that began to run without a known enqueue time (they waited before we attached).
+    RunQueueUnmatched,
+    /// Waits that came out negative because the clocks of two CPUs disagree.
+    RunQueueNegative,
+    /// Tasks for which no storage could be made.
+    TaskStorageFull,
+    /// Sum of waits after a wake-up, in nanoseconds.
+    RunQueueWakeupNanos,
+    /// Sum of first waits of new tasks, in nanoseconds.
+    RunQueueNewNanos,
+    /// Sum of waits after a preemption, in nanoseconds.
+    RunQueuePreemptedNanos,
+    /// User-stack walks by how they ended; one counter for each `WalkEnd`, in its order.
+    WalkEnds = 32,
+}

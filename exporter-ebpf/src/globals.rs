@@ -1,0 +1,70 @@
+//! Read-only globals that user space sets before loading.
+//!
+//! Offsets are bytes into the structure named first; they come from `/sys/kernel/btf/vmlinux`.
+
+use aya_ebpf::Global;
+
+macro_rules! globals {
+    ($($(#[$doc:meta])* $name:ident: $type:ty;)*) => {
+        $(
+            $(#[$doc])*
+            #[unsafe(no_mangle)]
+            pub static $name: Global<$type> = Global::new(0);
+        )*
+    };
+}
+
+globals! {
+    /// `task_struct.pid`.
+    TASK_PID: u64;
+    /// `task_struct.tgid`.
+    TASK_TGID: u64;
+    /// `task_struct.flags`.
+    TASK_FLAGS: u64;
+    /// `task_struct.__state`, or `state` before 5.14.
+    TASK_STATE: u64;
+    /// `task_struct.group_leader`.
+    TASK_GROUP_LEADER: u64;
+    /// `task_struct.start_boottime`.
+    TASK_START_BOOTTIME: u64;
+    /// `task_struct.se.cfs_rq`.
+    TASK_CFS_RQ: u64;
+    /// `cfs_rq.rq`.
+    CFS_RQ_RQ: u64;
+    /// `rq.prev_steal_time`.
+    RQ_PREV_STEAL_TIME: u64;
+    /// `linux_binprm.filename`.
+    BINPRM_FILENAME: u64;
+    /// `pt_regs`: instruction pointer.
+    REGS_IP: u64;
+    /// `pt_regs`: stack pointer.
+    REGS_SP: u64;
+    /// `pt_regs`: frame pointer (rbp, x29).
+    REGS_FP: u64;
+    /// 1 where the platform has a steal clock.
+    HAS_STEAL: u64;
+    /// 1 where `sched_switch` carries the previous state as its fourth argument (5.18).
+    HAS_PREV_STATE_ARGUMENT: u64;
+    /// 1 where `sched_process_exit` says whether the whole process is gone (second argument).
+    HAS_GROUP_DEAD_ARGUMENT: u64;
+    /// 1 where run-queue waits are measured; 0 where the programs only serve `stolen`.
+    RUN_QUEUE: u64;
+    /// 1 where user stacks are walked.
+    WALK_USER_STACKS: u64;
+    /// Bits of a return address that are part of the address: all but arm64's pointer
+    /// authentication code.
+    RETURN_ADDRESS_MASK: u64;
+    /// First address above user space.
+    USER_ADDRESS_LIMIT: u64;
+    /// The agent's own process, for the self-test.
+    SELF_PID: u64;
+}
+
+/// First bucket of each of the 256 mantissa cells (see evenkeel-otlp, `ScaleTables`).
+#[unsafe(no_mangle)]
+pub static SCALE_FIRST: Global<[u8; 256]> = Global::new([0; 256]);
+
+/// Upper bounds of the buckets of an octave, as normalized mantissas; padded to a power of two so
+/// that a masked index is in bounds.
+#[unsafe(no_mangle)]
+pub static SCALE_BOUNDS: Global<[u64; 64]> = Global::new([0; 64]);

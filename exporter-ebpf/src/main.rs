@@ -1,0 +1,36 @@
+//! Kernel programs of Evenkeel. One file a probe; what they share is beside them.
+//!
+//! No probe depends on a kernel version: whatever differs by kernel or CPU (field offsets, the
+//! number of a tracepoint's arguments, register offsets) is a read-only global that user space
+//! sets before loading, so that all hosts run the same bytes. The verifier folds these globals
+//! into constants and checks typed loads against the kernel's own BTF.
+#![no_std]
+#![no_main]
+#![feature(core_intrinsics)]
+#![expect(
+    internal_features,
+    reason = "atomic add without a result has no stable form on bpf"
+)]
+
+mod counters;
+mod events;
+mod globals;
+mod histogram;
+mod on_cpu;
+mod process;
+mod run_queue;
+mod self_test;
+mod stolen;
+mod task;
+mod task_storage;
+mod user_stack;
+
+/// The kernel lets only GPL-compatible programs call its tracing helpers.
+#[unsafe(link_section = "license")]
+#[unsafe(no_mangle)]
+static LICENSE: [u8; 4] = *b"GPL\0";
+
+#[panic_handler]
+fn panic(_info: &core::panic::PanicInfo<'_>) -> ! {
+    loop {}
+}

@@ -1,0 +1,156 @@
+//! What runs: `perf_event` on cpu-clock, per CPU.
+//!
+//! Hook: a perf event on every online CPU. Maps: `SAMPLE_BUFFER`, `EVENTS`, `WOKEN`, `COUNTERS`,
+//! `STEAL_SEEN`. Cost a sample: kernel stack 1.5 to 3 µs, user frames 110 ns each, 0.5 µs for
+//! the rest; at 99 Hz and 20 frames 0.05 % of a CPU.
+
+use core::ffi::c_void;
+
+use aya_ebpf::{
+    EbpfContext as _,
+    btf_maps::{Array, PerCpuArray},
+    helpers::{bpf_get_current_comm, bpf_get_stack},
+    macros::{btf_map, perf_event},
+    programs::PerfEventContext,
+};
+use evenkeel_abi::{
+    Counter, EventKind, FLAG_KERNEL_THREAD, FLAG_USER_MODE, FRAME_SLOTS, MAX_KERNEL_FRAMES,
+    SampleHeader, WalkEnd,
+};
+
+use crate::{
+    counters, events, globals, stolen,
+    task::Task,
+    user_stack::{self, Registers},
+};
+
+/// `PF_KTHREAD` (include/linux/sched.h).
+const PF_KTHREAD: u32 = 0x0020_0000;
+
+/// A record being built, with the state of the walk behind it.
+#[repr(C)]
+pub struct SampleBuffer {
+    /// Head of the record.
+    pub header: SampleHeader,
+    /// Kernel frames, then user frames; the record ends after the last one used.
+    pub frames: [u64; FRAME_SLOTS],
+    /// Frame that the walk has reached.
+    pub registers: Registers,
+}
+
+#[btf_map]
+static SAMPLE_BUFFER: PerCpuArray<SampleBuffer, 1> = PerCpuArray::new();
+
+/// Slots of `WOKEN`; two processes that share one only cause an early wake-up.
+const WOKEN_SLOTS: usize = 4096;
+
+/// Processes that user space was already woken for, by a hash of pid and start time. A process
+/// that is sampled for the first time may live for milliseconds only: user space has to look at
+/// it now, not at its next turn.
+#[btf_map]
+static WOKEN: Array<u64, WOKEN_SLOTS> = Array::new();
+
+#[inline(always)]
+fn woken_slot(pid: u32) -> u32 {
+    (pid.wrapping_mul(0x9e37_79b1) >> 20) & (WOKEN_SLOTS as u32 - 1)
+}
+
+/// Wake-up flags for a record of a process: at once for its first one.
+#[inline(always)]
+fn wake_up_once(pid: u32, start_time: u64) -> u64 {
+    let Some(seen) = WOKEN.get_ptr_mut(woken_slot(pid)) else {
+        return events::NO_WAKEUP;
+    };
+    // SAFETY: a torn or lost write costs one more wake-up.
+    if unsafe { *seen } == start_time {
+        return events::NO_WAKEUP;
+    }
+    // SAFETY: as above.
+    unsafe { *seen = start_time };
+    events::FORCE_WAKEUP
+}
+
+/// Forgets that user space was woken for a process: it runs another program now.
+#[inline(always)]
+pub fn forget_wake_up(pid: u32) {
+    if let Some(seen) = WOKEN.get_ptr_mut(woken_slot(pid)) {
+        // SAFETY: a lost write costs one late look.
+        unsafe { *seen = 0 };
+    }
+}
+
+/// The sample buffer of this CPU.
+#[inline(always)]
+pub fn sample_buffer() -> Option<&'static mut SampleBuffer> {
+    let buffer = SAMPLE_BUFFER.get_ptr_mut(0)?;
+    // SAFETY: only `on_cpu` uses it, and the timer interrupt does not nest.
+    Some(unsafe { &mut *buffer })
+}
+
+/// Fills everything of a header but stacks. `current` is the running task.
+#[inline(always)]
+pub fn describe(header: &mut SampleHeader, kind: EventKind, current: Task, stolen_nanos: u64) {
+    header.kind = kind as u32;
+    header.cpu = counters::current_cpu();
+    header.pid = current.pid();
+    header.tid = current.tid();
+    header.start_time = current.process_start_time();
+    header.stolen_nanos = stolen_nanos;
+    header.flags = if current.flags() & PF_KTHREAD != 0 {
+        FLAG_KERNEL_THREAD
+    } else {
+        0
+    };
+    header.walk_end = WalkEnd::NoUserStack as u32;
+    header.kernel_frames = 0;
+    header.user_frames = 0;
+    header.comm = bpf_get_current_comm().unwrap_or_default();
+}
+
+/// Takes a sample.
+#[perf_event]
+pub fn on_cpu(context: PerfEventContext) -> u32 {
+    let current = Task::current();
+    let stolen_nanos = stolen::growth(current);
+    if current.tid() == 0 {
+        counters::count(Counter::IdleSamples);
+        counters::add(Counter::StolenIdleNanos as u32, stolen_nanos);
+        return 0;
+    }
+    counters::count(Counter::Samples);
+    let Some(buffer) = sample_buffer() else {
+        return 0;
+    };
+    describe(&mut buffer.header, EventKind::Sample, current, stolen_nanos);
+
+    // SAFETY: the frames have room for `MAX_KERNEL_FRAMES` words.
+    let copied = unsafe {
+        bpf_get_stack(
+            context.as_ptr(),
+            buffer.frames.as_mut_ptr().cast(),
+            (MAX_KERNEL_FRAMES * 8) as u32,
+            0,
+        )
+    };
+    if copied > 0 {
+        buffer.header.kernel_frames = (copied as u32 / 8) & 127;
+    } else {
+        buffer.header.flags |= FLAG_USER_MODE;
+    }
+    if buffer.header.flags & FLAG_KERNEL_THREAD == 0 && globals::WALK_USER_STACKS.load() != 0 {
+        user_stack::walk(buffer, current);
+    }
+    counters::add(Counter::WalkEnds as u32 + (buffer.header.walk_end & 7), 1);
+
+    let frames =
+        (buffer.header.kernel_frames + buffer.header.user_frames) as u64 & (FRAME_SLOTS as u64 - 1);
+    let size = size_of::<SampleHeader>() as u64 + frames * 8;
+    let flags = wake_up_once(buffer.header.pid, buffer.header.start_time);
+    // SAFETY: the record begins the buffer and `size` is within it.
+    let sent = unsafe { events::output((&raw const *buffer).cast::<c_void>(), size, flags) };
+    if !sent {
+        counters::count(Counter::SamplesLost);
+        counters::add(Counter::StolenLostNanos as u32, stolen_nanos);
+    }
+    0
+}

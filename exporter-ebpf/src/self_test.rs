@@ -1,0 +1,87 @@
+//! Proof of the offsets, and the cost of the helpers on this host.
+//!
+//! Hook: tp_btf `sched_process_fork`, attached only while the agent starts; it looks at the
+//! agent's own thread while that creates another one, and user space compares with `/proc/self`.
+
+use core::ffi::c_void;
+
+use aya_ebpf::{
+    btf_maps::Array,
+    helpers::bpf_ktime_get_ns,
+    macros::{btf_map, btf_tracepoint},
+    programs::BtfTracePointContext,
+};
+use evenkeel_abi::{SelfTest, SelfTestState};
+
+use crate::{
+    counters::{self, MMAPABLE, add_to},
+    globals,
+    task::Task,
+    task_storage, user_stack,
+};
+
+/// Repetitions of each helper: 64 make the clock's own cost small beside what is measured.
+const REPETITIONS: u32 = 64;
+
+#[btf_map]
+static SELF_TEST: Array<SelfTest, 1, MMAPABLE> = Array::new();
+
+#[inline(always)]
+fn clock() -> u64 {
+    // SAFETY: the helper takes nothing.
+    unsafe { bpf_ktime_get_ns() }
+}
+
+/// Reads everything once and times the helpers.
+#[btf_tracepoint(function = "sched_process_fork")]
+pub fn self_test(context: BtfTracePointContext) -> i32 {
+    let parent = Task::from_argument(context.arg::<*const c_void>(0));
+    if parent.pid() as u64 != globals::SELF_PID.load() {
+        return 0;
+    }
+    let Some(test) = SELF_TEST.get_ptr_mut(0) else {
+        return 0;
+    };
+    let current = Task::current();
+    let registers = user_stack::user_registers(current);
+    let start = clock();
+    for _ in 0..REPETITIONS {
+        clock();
+    }
+    let clock_nanos = clock() - start;
+
+    task_storage::find_or_create(current);
+    let start = clock();
+    for _ in 0..REPETITIONS {
+        task_storage::find(current);
+    }
+    let task_storage_nanos = clock() - start;
+
+    let start = clock();
+    for _ in 0..REPETITIONS {
+        // SAFETY: a word of a map value; it is set below.
+        unsafe { add_to(&raw mut (*test).counter_nanos, 1) };
+    }
+    let counter_nanos = clock() - start;
+
+    // SAFETY: one writer, the loading thread.
+    unsafe {
+        (*test).cpu = counters::current_cpu();
+        (*test).tid = current.tid();
+        (*test).pid = current.pid();
+        (*test).flags = current.flags();
+        (*test).task_state = current.state();
+        (*test).start_time = current.process_start_time();
+        if globals::HAS_STEAL.load() != 0 {
+            (*test).steal = current.accounted_steal();
+        }
+        (*test).instruction_pointer = registers.ip;
+        (*test).stack_pointer = registers.sp;
+        (*test).frame_pointer = registers.fp;
+        (*test).clock_nanos = clock_nanos;
+        (*test).task_storage_nanos = task_storage_nanos;
+        (*test).counter_nanos = counter_nanos;
+        (*test).state = SelfTestState::Done as u32;
+    }
+    0
+}

@@ -1,0 +1,11 @@
+//! From kernel programs to windows.
+
+mod clock;
+mod reader;
+mod session;
+
+pub use self::{
+    clock::WindowClock,
+    reader::{Reader, ReaderError, ReaderSettings, ReaderWindow},
+    session::{Capture, CaptureError, CaptureOptions, WindowSummary},
+};

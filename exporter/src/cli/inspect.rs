@@ -1,0 +1,149 @@
+//! `evenkeel inspect`: what is known, and why, as JSON.
+
+use std::{
+    io::{self, Write as _},
+    path::PathBuf,
+};
+
+use anyhow::Context as _;
+use serde_json::{Value, json};
+
+use super::outcome::{Failure, Outcome};
+use crate::{
+    identity::{HostIdentity, Roots, inspect::ProcessInspection},
+    kernel::object::Object,
+    settings::{Problem, Problems},
+    symbol::{AddressSpace, Executable, ExecutableTable, inspect_address},
+};
+
+/// What to inspect.
+#[derive(Debug, clap::Subcommand)]
+#[command(
+    after_help = "Examples:\n  evenkeel inspect process 4242\n  evenkeel inspect address /bin/ls 0x6a80\n  evenkeel inspect resource"
+)]
+pub(super) enum InspectCommand {
+    /// What is known of a process: program, container, service and why, symbols
+    Process {
+        /// Process id
+        pid: String,
+    },
+    /// The frames at ELF virtual addresses of a file, inlined ones first
+    Address {
+        /// An ELF file
+        file: PathBuf,
+        /// Addresses, decimal or with 0x
+        #[arg(required = true)]
+        addresses: Vec<String>,
+    },
+    /// The resource attributes that this host would send, and where each came from
+    Resource,
+}
+
+/// Executables looked at for one process.
+const EXECUTABLES: usize = 4096;
+
+pub(super) fn run(command: &InspectCommand, problems: Problems) -> Outcome {
+    let value = match command {
+        InspectCommand::Process { pid } => process(pid, problems)?,
+        InspectCommand::Address { file, addresses } => address(file, addresses, problems)?,
+        InspectCommand::Resource => resource(problems)?,
+    };
+    writeln!(io::stdout().lock(), "{value:#}")?;
+    Ok(0)
+}
+
+/// The host's identity; a wrong variable is a problem of configuration.
+pub(super) fn host(roots: &Roots, problems: &mut Problems) -> HostIdentity {
+    let (host, errors) = HostIdentity::detect(roots, |name| std::env::var_os(name));
+    for error in errors {
+        problems.push(error.to_string());
+    }
+    host
+}
+
+fn process(pid: &str, mut problems: Problems) -> Result<Value, Failure> {
+    let roots = Roots::from_environment(|name| std::env::var_os(name));
+    let host = host(&roots, &mut problems);
+    let number = pid.parse::<u32>();
+    if number.is_err() {
+        problems.0.push(Problem::value("PID", pid, "a process id"));
+    }
+    problems.or(()).map_err(Failure::Usage)?;
+    let pid = number?;
+    let mut inspection = ProcessInspection::read(&roots, &host, pid)?;
+    let mut table = ExecutableTable::new(EXECUTABLES, None);
+    match AddressSpace::read(&roots.proc, pid, &mut table) {
+        Ok(space) => {
+            let executables: Vec<_> = space.executables().collect();
+            let own = executables.iter().find(|executable| {
+                inspection.executable.path.as_deref() == executable.path.to_str()
+            });
+            inspection.executable.build_id = own.and_then(|executable| build_id(executable));
+            let files: Vec<_> = executables
+                .iter()
+                .map(|executable| {
+                    json!({
+                        "file": executable.path.display().to_string(),
+                        "build_id": build_id(executable),
+                        "opened_by": format!("{:?}", executable.provenance),
+                        "symbol_bytes": executable.symbol_bytes,
+                        "debug_bytes": executable.debug_bytes,
+                        "reason": executable.reason,
+                    })
+                })
+                .collect();
+            inspection.symbols = Some(json!({ "files": files }));
+        }
+        Err(error) => {
+            inspection.symbols = Some(json!({ "files": [], "reason": error.to_string() }));
+        }
+    }
+    inspection.unwind = Some(json!({ "method": "frame_pointer" }));
+    Ok(serde_json::to_value(inspection)?)
+}
+
+fn build_id(executable: &Executable) -> Option<String> {
+    let ids = &executable.build_ids;
+    ids.gnu
+        .as_ref()
+        .or(ids.go.as_ref())
+        .or(ids.htlhash.as_ref())
+        .map(ToString::to_string)
+}
+
+fn address(
+    file: &std::path::Path,
+    addresses: &[String],
+    mut problems: Problems,
+) -> Result<Value, Failure> {
+    let mut numbers = Vec::new();
+    for text in addresses {
+        let number = match text.strip_prefix("0x") {
+            Some(digits) => u64::from_str_radix(digits, 16),
+            None => text.parse(),
+        };
+        match number {
+            Ok(number) => numbers.push(number),
+            Err(_) => problems.0.push(Problem::value(
+                "ADDRESS",
+                text,
+                "a number, decimal or with 0x",
+            )),
+        }
+    }
+    problems.or(()).map_err(Failure::Usage)?;
+    let frames = inspect_address(file, &numbers).context("cannot inspect the file")?;
+    Ok(serde_json::to_value(frames)?)
+}
+
+fn resource(mut problems: Problems) -> Result<Value, Failure> {
+    let roots = Roots::from_environment(|name| std::env::var_os(name));
+    let mut host = host(&roots, &mut problems);
+    problems.or(()).map_err(Failure::Usage)?;
+    host.insert(
+        evenkeel_semconv::attribute::EVENKEEL_BPF_OBJECT_HASH,
+        Object::from_environment()?.digest,
+        "SHA-256 of the kernel object",
+    );
+    Ok(serde_json::to_value(host.agent_attributes())?)
+}

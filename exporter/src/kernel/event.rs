@@ -1,0 +1,264 @@
+//! Records of the ring buffer, parsed.
+
+use std::ffi::CStr;
+
+use evenkeel_abi::{
+    COMM_LEN, EXEC_FILENAME_LEN, EventKind, ExecEvent, FLAG_KERNEL_THREAD, FLAG_USER_MODE,
+    MAX_KERNEL_FRAMES, MAX_USER_FRAMES, ProcessEvent, SampleHeader, WalkEnd,
+};
+
+use crate::identity::ProcessKey;
+
+/// One record.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// A sample of a running task.
+    Sample(Sample<'a>),
+    /// Stolen time found at a context switch.
+    Stolen(Sample<'a>),
+    /// A process was created.
+    Fork {
+        /// The creating process.
+        parent: ProcessKey,
+        /// The new process.
+        child: ProcessKey,
+    },
+    /// A process runs another program now.
+    Exec {
+        /// The process.
+        process: ProcessKey,
+        /// Its thread name now.
+        comm: &'a [u8],
+        /// The path given to execve, cut at 255 bytes.
+        filename: &'a [u8],
+    },
+    /// A process is gone.
+    Exit {
+        /// The process.
+        process: ProcessKey,
+    },
+}
+
+/// A sample as the kernel took it.
+#[derive(Debug)]
+pub struct Sample<'a> {
+    /// The process.
+    pub process: ProcessKey,
+    /// Thread id.
+    pub tid: u32,
+    /// Logical CPU.
+    pub cpu: u32,
+    /// Thread name.
+    pub comm: &'a [u8],
+    /// A kernel thread.
+    pub kernel_thread: bool,
+    /// The CPU was in user mode: the first user frame is exact, not a return address.
+    pub user_mode: bool,
+    /// The user stack goes on beyond its last frame.
+    pub truncated: bool,
+    /// Growth of the CPU's stolen time, nanoseconds.
+    pub stolen_nanos: u64,
+    kernel: &'a [u8],
+    user: &'a [u8],
+}
+
+impl Sample<'_> {
+    /// Kernel addresses, leaf first.
+    pub fn kernel_frames(&self) -> impl ExactSizeIterator<Item = u64> + '_ {
+        words(self.kernel)
+    }
+
+    /// User addresses, leaf first.
+    pub fn user_frames(&self) -> impl ExactSizeIterator<Item = u64> + '_ {
+        words(self.user)
+    }
+}
+
+fn words(bytes: &[u8]) -> impl ExactSizeIterator<Item = u64> + '_ {
+    bytes
+        .as_chunks::<8>()
+        .0
+        .iter()
+        .map(|word| u64::from_ne_bytes(*word))
+}
+
+/// A cursor over the fields of a record.
+struct Fields<'a>(&'a [u8]);
+
+impl<'a> Fields<'a> {
+    fn take(&mut self, length: usize) -> Option<&'a [u8]> {
+        let (head, rest) = self.0.split_at_checked(length)?;
+        self.0 = rest;
+        Some(head)
+    }
+
+    fn u32(&mut self) -> Option<u32> {
+        Some(u32::from_ne_bytes(self.take(4)?.try_into().ok()?))
+    }
+
+    fn u64(&mut self) -> Option<u64> {
+        Some(u64::from_ne_bytes(self.take(8)?.try_into().ok()?))
+    }
+}
+
+/// Text up to its NUL.
+fn text(bytes: &[u8]) -> &[u8] {
+    CStr::from_bytes_until_nul(bytes).map_or(bytes, CStr::to_bytes)
+}
+
+/// Parses a record; `None` for one that this version does not know or that is cut.
+pub fn parse(record: &[u8]) -> Option<Event<'_>> {
+    let kind = Fields(record).u32()?;
+    if kind == EventKind::Sample as u32 {
+        sample(record).map(Event::Sample)
+    } else if kind == EventKind::Stolen as u32 {
+        sample(record).map(Event::Stolen)
+    } else if kind == EventKind::Exec as u32 {
+        exec(record)
+    } else if kind == EventKind::Fork as u32 {
+        let (child, parent) = process(record)?;
+        Some(Event::Fork { parent, child })
+    } else if kind == EventKind::Exit as u32 {
+        let (process, _) = process(record)?;
+        Some(Event::Exit { process })
+    } else {
+        None
+    }
+}
+
+// The offsets below follow the order of the fields in `SampleHeader`, `ExecEvent` and
+// `ProcessEvent`; the tests compare with the structures themselves.
+const _: () = assert!(size_of::<SampleHeader>() == 64);
+const _: () = assert!(size_of::<ProcessEvent>() == 32);
+const _: () = assert!(size_of::<ExecEvent>() == 288);
+
+fn sample(record: &[u8]) -> Option<Sample<'_>> {
+    let mut fields = Fields(record);
+    let _kind = fields.u32()?;
+    let cpu = fields.u32()?;
+    let pid = fields.u32()?;
+    let tid = fields.u32()?;
+    let start_time_nanos = fields.u64()?;
+    let stolen_nanos = fields.u64()?;
+    let comm = text(fields.take(COMM_LEN)?);
+    let flags = fields.u32()?;
+    let walk_end = fields.u32()?;
+    let kernel_frames = fields.u32()? as usize;
+    let user_frames = fields.u32()? as usize;
+    if kernel_frames > MAX_KERNEL_FRAMES || user_frames > MAX_USER_FRAMES {
+        return None;
+    }
+    let kernel = fields.take(kernel_frames * 8)?;
+    let user = fields.take(user_frames * 8)?;
+    Some(Sample {
+        process: ProcessKey {
+            pid,
+            start_time_nanos,
+        },
+        tid,
+        cpu,
+        comm,
+        kernel_thread: flags & FLAG_KERNEL_THREAD != 0,
+        user_mode: flags & FLAG_USER_MODE != 0,
+        truncated: walk_end == WalkEnd::Truncated as u32,
+        stolen_nanos,
+        kernel,
+        user,
+    })
+}
+
+fn exec(record: &[u8]) -> Option<Event<'_>> {
+    let mut fields = Fields(record);
+    let _kind = fields.u32()?;
+    let pid = fields.u32()?;
+    let start_time_nanos = fields.u64()?;
+    let comm = text(fields.take(COMM_LEN)?);
+    let filename = text(fields.take(EXEC_FILENAME_LEN)?);
+    Some(Event::Exec {
+        process: ProcessKey {
+            pid,
+            start_time_nanos,
+        },
+        comm,
+        filename,
+    })
+}
+
+/// The process of a `ProcessEvent`, then its parent.
+fn process(record: &[u8]) -> Option<(ProcessKey, ProcessKey)> {
+    let mut fields = Fields(record);
+    let _kind = fields.u32()?;
+    let pid = fields.u32()?;
+    let start_time_nanos = fields.u64()?;
+    let parent_pid = fields.u32()?;
+    let _reserved = fields.u32()?;
+    let parent_start = fields.u64()?;
+    Some((
+        ProcessKey {
+            pid,
+            start_time_nanos,
+        },
+        ProcessKey {
+            pid: parent_pid,
+            start_time_nanos: parent_start,
+        },
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record() -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for word in [EventKind::Sample as u32, 1, 42, 43] {
+            bytes.extend(word.to_ne_bytes());
+        }
+        bytes.extend(7_u64.to_ne_bytes());
+        bytes.extend(9_u64.to_ne_bytes());
+        bytes.extend(*b"name\0\0\0\0\0\0\0\0\0\0\0\0");
+        for word in [FLAG_USER_MODE, WalkEnd::Truncated as u32, 1, 2] {
+            bytes.extend(word.to_ne_bytes());
+        }
+        for frame in [0xffff_ffff_8100_0000_u64, 0x1000, 0x2000] {
+            bytes.extend(frame.to_ne_bytes());
+        }
+        bytes
+    }
+
+    /// A sample gives back what was put in.
+    #[test]
+    fn sample_is_parsed() {
+        let record = record();
+        let Some(Event::Sample(sample)) = parse(&record) else {
+            panic!("not a sample");
+        };
+        assert_eq!((sample.process.pid, sample.tid, sample.cpu), (42, 43, 1));
+        assert_eq!(sample.process.start_time_nanos, 7);
+        assert_eq!(sample.stolen_nanos, 9);
+        assert_eq!(sample.comm, b"name");
+        assert!(sample.user_mode && sample.truncated && !sample.kernel_thread);
+        assert_eq!(
+            sample.kernel_frames().collect::<Vec<_>>(),
+            [0xffff_ffff_8100_0000]
+        );
+        assert_eq!(sample.user_frames().collect::<Vec<_>>(), [0x1000, 0x2000]);
+    }
+
+    /// A record cut at any byte is refused, never read beyond.
+    #[test]
+    fn cut_record_is_refused() {
+        let record = record();
+        for length in 0..record.len() {
+            assert!(parse(&record[..length]).is_none(), "at {length}");
+        }
+    }
+
+    /// A record that claims more frames than can be is refused.
+    #[test]
+    fn absurd_frame_count_is_refused() {
+        let mut record = record();
+        record[60..64].copy_from_slice(&u32::MAX.to_ne_bytes());
+        assert!(parse(&record).is_none());
+    }
+}

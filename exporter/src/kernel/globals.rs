@@ -1,0 +1,238 @@
+//! Values of the kernel object's read-only globals on this kernel: field offsets from BTF, and
+//! what tracepoints carry.
+
+use std::collections::BTreeMap;
+
+use super::btf::{Btf, MemberKind};
+
+/// A field that a kernel program reads.
+struct Field {
+    /// Name of the global that holds its offset.
+    global: &'static str,
+    /// Where it may be, best first: structure and path.
+    places: &'static [(&'static str, &'static str)],
+    /// What has to be there; a field of another size would be read wrongly.
+    shape: Shape,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    Pointer,
+    Scalar(u32),
+}
+
+use Shape::{Pointer, Scalar};
+
+const FIELDS: &[Field] = &[
+    Field {
+        global: "TASK_PID",
+        places: &[("task_struct", "pid")],
+        shape: Scalar(4),
+    },
+    Field {
+        global: "TASK_TGID",
+        places: &[("task_struct", "tgid")],
+        shape: Scalar(4),
+    },
+    Field {
+        global: "TASK_FLAGS",
+        places: &[("task_struct", "flags")],
+        shape: Scalar(4),
+    },
+    Field {
+        global: "TASK_STATE",
+        // `state` was 8 bytes before 5.14; its low half is read, as on every little-endian machine.
+        places: &[("task_struct", "__state")],
+        shape: Scalar(4),
+    },
+    Field {
+        global: "TASK_GROUP_LEADER",
+        places: &[("task_struct", "group_leader")],
+        shape: Pointer,
+    },
+    Field {
+        global: "TASK_START_BOOTTIME",
+        // Called `real_start_time` before 5.5.
+        places: &[
+            ("task_struct", "start_boottime"),
+            ("task_struct", "real_start_time"),
+        ],
+        shape: Scalar(8),
+    },
+    Field {
+        global: "TASK_CFS_RQ",
+        places: &[("task_struct", "se.cfs_rq")],
+        shape: Pointer,
+    },
+    Field {
+        global: "CFS_RQ_RQ",
+        places: &[("cfs_rq", "rq")],
+        shape: Pointer,
+    },
+    Field {
+        global: "RQ_PREV_STEAL_TIME",
+        places: &[("rq", "prev_steal_time")],
+        shape: Scalar(8),
+    },
+    Field {
+        global: "BINPRM_FILENAME",
+        places: &[("linux_binprm", "filename")],
+        shape: Pointer,
+    },
+    Field {
+        global: "REGS_IP",
+        // x86-64, then arm64.
+        places: &[("pt_regs", "ip"), ("pt_regs", "pc")],
+        shape: Scalar(8),
+    },
+    Field {
+        global: "REGS_SP",
+        places: &[("pt_regs", "sp")],
+        shape: Scalar(8),
+    },
+];
+
+/// Offsets and facts of this kernel, by the name of the global that carries each.
+#[derive(Clone, Debug, Default)]
+pub struct Globals {
+    values: BTreeMap<&'static str, u64>,
+    missing: BTreeMap<&'static str, String>,
+}
+
+impl Globals {
+    /// Looks everything up. A field that is not there is remembered with the reason; it turns off
+    /// the programs that need it.
+    pub fn from_btf(btf: &Btf) -> Self {
+        let mut globals = Self::default();
+        for field in FIELDS {
+            match find(btf, field) {
+                Ok(offset) => globals.set(field.global, offset),
+                Err(reason) => {
+                    globals.missing.insert(field.global, reason);
+                }
+            }
+        }
+        globals.set_frame_pointer(btf);
+        let arguments = |name, wanted| {
+            let count = btf.tracepoint_arguments(name).unwrap_or(0);
+            u64::from(count >= wanted)
+        };
+        globals.set("HAS_PREV_STATE_ARGUMENT", arguments("sched_switch", 4));
+        globals.set(
+            "HAS_GROUP_DEAD_ARGUMENT",
+            arguments("sched_process_exit", 2),
+        );
+        globals.set("RETURN_ADDRESS_MASK", return_address_mask());
+        globals.set("USER_ADDRESS_LIMIT", 1 << 56);
+        globals
+    }
+
+    /// The frame pointer: `bp` on x86-64, register 29 on arm64.
+    fn set_frame_pointer(&mut self, btf: &Btf) {
+        let offset = btf.member_offset("pt_regs", "bp").or_else(|_| {
+            btf.member_offset("pt_regs", "regs")
+                .map(|regs| regs + 29 * 8)
+        });
+        match offset {
+            Ok(offset) => self.set("REGS_FP", u64::from(offset)),
+            Err(error) => {
+                self.missing.insert("REGS_FP", error.to_string());
+            }
+        }
+    }
+
+    /// Sets a global.
+    pub fn set(&mut self, name: &'static str, value: u64) {
+        self.missing.remove(name);
+        self.values.insert(name, value);
+    }
+
+    /// The value of a global.
+    pub fn get(&self, name: &str) -> Option<u64> {
+        self.values.get(name).copied()
+    }
+
+    /// Marks a global as unusable: its offset was found but did not prove right.
+    pub fn refuse(&mut self, name: &'static str, reason: String) {
+        self.values.remove(name);
+        self.missing.insert(name, reason);
+    }
+
+    /// Why one of these globals is not known; `None` when all are.
+    pub fn lacking(&self, needs: &[&'static str]) -> Option<String> {
+        needs
+            .iter()
+            .find_map(|name| self.missing.get(name).cloned())
+    }
+
+    /// Names and values.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, &u64)> {
+        self.values.iter().map(|(name, value)| (*name, value))
+    }
+}
+
+fn find(btf: &Btf, field: &Field) -> Result<u64, String> {
+    let mut reason = String::new();
+    for (structure, path) in field.places {
+        match btf.member(structure, path) {
+            Ok(member) => {
+                let fits = match (field.shape, &member.kind) {
+                    (Pointer, MemberKind::Pointer { .. }) => true,
+                    (Scalar(size), MemberKind::Scalar { .. }) => member.size == size,
+                    _ => false,
+                };
+                if fits {
+                    return Ok(u64::from(member.offset));
+                }
+                reason = format!(
+                    "{structure}.{path} has another type here: {:?}",
+                    member.kind
+                );
+            }
+            Err(error) => reason = error.to_string(),
+        }
+    }
+    Err(reason)
+}
+
+/// arm64 signs return addresses in the bits above the 48 (or 52) of an address; x86-64 uses them.
+fn return_address_mask() -> u64 {
+    if cfg!(target_arch = "aarch64") {
+        (1 << 52) - 1
+    } else {
+        u64::MAX
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    /// On the kernel that runs the test every field is found.
+    #[test]
+    fn this_kernel_has_every_field() {
+        let Ok(btf) = Btf::from_sys(Path::new("/sys")) else {
+            eprintln!("SKIPPED: no /sys/kernel/btf/vmlinux here");
+            return;
+        };
+        let globals = Globals::from_btf(&btf);
+        assert_eq!(globals.missing, BTreeMap::new());
+        assert!(globals.get("TASK_PID").is_some_and(|offset| offset > 0));
+        assert_eq!(globals.lacking(&["TASK_PID", "REGS_IP"]), None);
+    }
+
+    /// A refused field is reported with the reason given.
+    #[test]
+    fn refused_field_is_lacking() {
+        let mut globals = Globals::default();
+        globals.set("TASK_PID", 8);
+        globals.refuse("TASK_PID", "reads 7, should be 3".into());
+        assert_eq!(
+            globals.lacking(&["TASK_PID"]).as_deref(),
+            Some("reads 7, should be 3")
+        );
+        assert_eq!(globals.get("TASK_PID"), None);
+    }
+}

@@ -1,0 +1,21 @@
+//! The kernel's side: load and attach the object, prove what it rests on, read what it counts.
+
+pub mod account;
+pub mod btf;
+pub mod cpus;
+pub mod event;
+pub mod globals;
+pub mod loader;
+mod map_memory;
+pub mod mapped_array;
+pub mod method;
+pub mod object;
+pub mod probe;
+pub mod requirements;
+pub mod sampling;
+pub mod self_test;
+
+pub use self::{
+    loader::{CaptureSettings, Events, Kernel, KernelError},
+    probe::State,
+};

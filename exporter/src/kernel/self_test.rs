@@ -1,0 +1,326 @@
+//! Proof of the offsets: a kernel program reads our own thread, we compare with `/proc/self`.
+//!
+//! The verifier checks offsets of pointers against the kernel's BTF. A wrong offset that hits
+//! another number of fitting size goes unnoticed by it, and would give wrong numbers for months.
+
+use std::{fs, path::Path, thread, time::Duration};
+
+use evenkeel_abi::{SelfTest, SelfTestState};
+use procfs::FromRead as _;
+use procfs::process::Stat;
+
+use super::{globals::Globals, mapped_array::MappedArray};
+
+/// Words of the `SELF_TEST` map.
+pub const WORDS: usize = size_of::<SelfTest>() / 8;
+
+/// How long to wait for the program after the thread was made. It runs inside `clone`, so the
+/// result is there at once; the wait only covers a late store.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// Steal that may be accounted between the two readings: 2 s covers a host that took the CPU for
+/// long in between, and is far from what another field would read.
+const STEAL_TOLERANCE_NANOS: u64 = 2_000_000_000;
+
+/// Measured cost of helpers on this host, in nanoseconds a call.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct HelperCosts {
+    /// `bpf_ktime_get_ns`.
+    pub clock: f64,
+    /// `bpf_task_storage_get`.
+    pub task_storage: f64,
+    /// An atomic increment in an array map.
+    pub counter: f64,
+}
+
+/// What the self-test found.
+#[derive(Clone, Debug)]
+pub struct Findings {
+    /// Globals that did not prove right, with what was read and what was expected.
+    pub wrong: Vec<(&'static str, String)>,
+    /// Helper costs.
+    pub costs: HelperCosts,
+}
+
+/// The self-test gave no result.
+#[derive(Debug, thiserror::Error)]
+pub enum SelfTestError {
+    /// No thread could be made, so the program did not run.
+    #[error("cannot start a thread: {0}")]
+    Thread(std::io::Error),
+    /// The program was attached and did not run.
+    #[error("the self-test program did not run when a thread was started")]
+    Silent,
+    /// `/proc/self` could not be read, so there is nothing to compare with.
+    #[error("cannot read {path}: {reason}")]
+    Proc {
+        /// The file.
+        path: String,
+        /// What went wrong.
+        reason: String,
+    },
+}
+
+/// Makes a thread, so that the attached program runs in ours, and compares.
+pub fn run(
+    map: &MappedArray,
+    globals: &Globals,
+    proc_root: &Path,
+) -> Result<Findings, SelfTestError> {
+    let expected = Expected::read(proc_root)?;
+    let marker = 0_u64;
+    let near_stack_pointer = (&raw const marker).addr() as u64;
+    thread::Builder::new()
+        .name("self-test".into())
+        .spawn(|| ())
+        .map_err(SelfTestError::Thread)?
+        .join()
+        .ok();
+    let mut waited = Duration::ZERO;
+    while map.load(0) as u32 != SelfTestState::Done as u32 {
+        if waited >= PATIENCE {
+            return Err(SelfTestError::Silent);
+        }
+        thread::sleep(Duration::from_millis(1));
+        waited += Duration::from_millis(1);
+    }
+    let read = reading(map);
+    Ok(Findings {
+        wrong: compare(&read, &expected, globals, near_stack_pointer),
+        costs: HelperCosts {
+            clock: read.clock_nanos as f64 / 64.0,
+            task_storage: read.task_storage_nanos as f64 / 64.0,
+            counter: read.counter_nanos as f64 / 64.0,
+        },
+    })
+}
+
+/// The words of the map as the structure that the program filled.
+fn reading(map: &MappedArray) -> SelfTest {
+    let halves = |word: usize| {
+        let bytes = map.load(word).to_ne_bytes();
+        let (low, high) = bytes.split_at(4);
+        let number = |half: &[u8]| u32::from_ne_bytes([half[0], half[1], half[2], half[3]]);
+        (number(low), number(high))
+    };
+    let (state, cpu) = halves(0);
+    let (tid, pid) = halves(1);
+    let (flags, task_state) = halves(2);
+    SelfTest {
+        state,
+        cpu,
+        tid,
+        pid,
+        flags,
+        task_state,
+        start_time: map.load(3),
+        steal: map.load(4),
+        instruction_pointer: map.load(5),
+        stack_pointer: map.load(6),
+        frame_pointer: map.load(7),
+        clock_nanos: map.load(8),
+        task_storage_nanos: map.load(9),
+        counter_nanos: map.load(10),
+    }
+}
+
+/// What the kernel says elsewhere of the same things.
+struct Expected {
+    tid: u32,
+    pid: u32,
+    start_ticks: u64,
+    ticks_per_second: u64,
+    flags: u32,
+    steal_nanos: Vec<u64>,
+}
+
+impl Expected {
+    fn read(proc_root: &Path) -> Result<Self, SelfTestError> {
+        let path = proc_root.join("thread-self/stat");
+        let failed = |reason: String| SelfTestError::Proc {
+            path: path.display().to_string(),
+            reason,
+        };
+        let text = fs::read(&path).map_err(|error| failed(error.to_string()))?;
+        let thread = Stat::from_read(text.as_slice()).map_err(|error| failed(error.to_string()))?;
+        let process =
+            fs::read(proc_root.join("self/stat")).map_err(|error| failed(error.to_string()))?;
+        let process =
+            Stat::from_read(process.as_slice()).map_err(|error| failed(error.to_string()))?;
+        let ticks_per_second = rustix::param::clock_ticks_per_second();
+        let stat = fs::read_to_string(proc_root.join("stat"))
+            .map_err(|error| failed(error.to_string()))?;
+        Ok(Self {
+            tid: thread.pid.cast_unsigned(),
+            pid: process.pid.cast_unsigned(),
+            start_ticks: process.starttime,
+            ticks_per_second,
+            flags: thread.flags,
+            steal_nanos: steal_by_cpu(&stat, ticks_per_second),
+        })
+    }
+}
+
+/// Steal of each CPU in nanoseconds, from the `cpuN` lines of `/proc/stat`.
+fn steal_by_cpu(stat: &str, ticks_per_second: u64) -> Vec<u64> {
+    let mut steal = Vec::new();
+    for line in stat.lines() {
+        let mut words = line.split_ascii_whitespace();
+        let Some(cpu) = words
+            .next()
+            .and_then(|name| name.strip_prefix("cpu"))
+            .and_then(|number| number.parse::<usize>().ok())
+        else {
+            continue;
+        };
+        let ticks = words.nth(7).and_then(|word| word.parse::<u64>().ok());
+        if let Some(ticks) = ticks.filter(|_| cpu < 8192) {
+            steal.resize(steal.len().max(cpu + 1), 0);
+            steal[cpu] = ticks.saturating_mul(1_000_000_000 / ticks_per_second.max(1));
+        }
+    }
+    steal
+}
+
+/// Names the globals whose reading is not what it should be.
+fn compare(
+    read: &SelfTest,
+    expected: &Expected,
+    globals: &Globals,
+    near_stack_pointer: u64,
+) -> Vec<(&'static str, String)> {
+    let mut wrong = Vec::new();
+    let mut check = |global: &'static str, right: bool, seen: u64, should: u64| {
+        if globals.get(global).is_some() && !right {
+            wrong.push((global, format!("{global} reads {seen}, should be {should}")));
+        }
+    };
+    let number = u64::from;
+    check(
+        "TASK_PID",
+        read.tid == expected.tid,
+        number(read.tid),
+        number(expected.tid),
+    );
+    check(
+        "TASK_TGID",
+        read.pid == expected.pid,
+        number(read.pid),
+        number(expected.pid),
+    );
+    check(
+        "TASK_FLAGS",
+        read.flags == expected.flags,
+        number(read.flags),
+        number(expected.flags),
+    );
+    check(
+        "TASK_STATE",
+        read.task_state == 0,
+        number(read.task_state),
+        0,
+    );
+
+    let ticks = read.start_time / (1_000_000_000 / expected.ticks_per_second.max(1));
+    check(
+        "TASK_START_BOOTTIME",
+        ticks == expected.start_ticks,
+        ticks,
+        expected.start_ticks,
+    );
+    if let Some(steal) = expected.steal_nanos.get(read.cpu as usize) {
+        check(
+            "RQ_PREV_STEAL_TIME",
+            read.steal.abs_diff(*steal) <= STEAL_TOLERANCE_NANOS,
+            read.steal,
+            *steal,
+        );
+    }
+    // The thread is in `clone`, some frames below the caller of this function.
+    check(
+        "REGS_SP",
+        read.stack_pointer.abs_diff(near_stack_pointer) < 64 << 10,
+        read.stack_pointer,
+        near_stack_pointer,
+    );
+    // Code lies in the same half of the address space as the stack, and not on the stack.
+    check(
+        "REGS_IP",
+        (4096..1 << 56).contains(&read.instruction_pointer)
+            && read.instruction_pointer.abs_diff(near_stack_pointer) > 64 << 10,
+        read.instruction_pointer,
+        0,
+    );
+    wrong
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sound() -> (SelfTest, Expected, Globals) {
+        let read = SelfTest {
+            tid: 11,
+            pid: 10,
+            flags: 0x40,
+            start_time: 1_239_999_999,
+            steal: 500_000_000,
+            instruction_pointer: 0x7f00_0000_1000,
+            stack_pointer: 0x7fff_0000_1000,
+            ..SelfTest::default()
+        };
+        let expected = Expected {
+            tid: 11,
+            pid: 10,
+            start_ticks: 123,
+            ticks_per_second: 100,
+            flags: 0x40,
+            steal_nanos: vec![500_000_000],
+        };
+        let mut globals = Globals::default();
+        for name in [
+            "TASK_PID",
+            "TASK_TGID",
+            "TASK_FLAGS",
+            "TASK_START_BOOTTIME",
+            "RQ_PREV_STEAL_TIME",
+            "REGS_SP",
+        ] {
+            globals.set(name, 8);
+        }
+        (read, expected, globals)
+    }
+
+    /// Right readings are accepted, and each wrong one is named.
+    #[test]
+    fn each_wrong_reading_is_named() {
+        let (read, expected, globals) = sound();
+        let near = 0x7fff_0000_2000;
+        assert_eq!(compare(&read, &expected, &globals, near), []);
+        type Spoil = fn(&mut SelfTest);
+        let cases: [(&str, Spoil); 5] = [
+            ("TASK_PID", |read| read.tid = 12),
+            ("TASK_FLAGS", |read| read.flags = 0),
+            ("TASK_START_BOOTTIME", |read| read.start_time += 10_000_000),
+            ("RQ_PREV_STEAL_TIME", |read| read.steal = 9_000_000_000),
+            ("REGS_SP", |read| read.stack_pointer = 0),
+        ];
+        for (global, spoil) in cases {
+            let mut spoilt = read;
+            spoil(&mut spoilt);
+            let wrong = compare(&spoilt, &expected, &globals, near);
+            assert_eq!(wrong.len(), 1, "{wrong:?}");
+            assert_eq!(wrong[0].0, global);
+        }
+    }
+
+    /// A short line (no steal column) gives no expectation instead of zero.
+    #[test]
+    fn missing_steal_column_is_absent() {
+        assert_eq!(steal_by_cpu("cpu0 1 2 3 4 5 6 7", 100), Vec::<u64>::new());
+        assert_eq!(
+            steal_by_cpu("cpu  9 9\ncpu0 1 2 3 4 5 6 7 8 0 0", 100),
+            [80_000_000]
+        );
+    }
+}

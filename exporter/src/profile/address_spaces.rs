@@ -1,0 +1,149 @@
+//! The mappings of the processes that are sampled, read when they are needed.
+//!
+//! Only sampled processes cost anything: reading and parsing `/proc/PID/maps` takes 50 to 200 µs.
+
+use std::{
+    num::NonZeroUsize,
+    path::PathBuf,
+    time::{Duration, Instant},
+};
+
+use lru::LruCache;
+
+use super::stack::Place;
+use crate::{
+    identity::{Process, ProcessKey},
+    symbol::{AddressSpace, ExecutableTable, Location},
+};
+
+/// Processes whose mappings are kept. One takes 50 bytes for each executable mapping.
+const CAPACITY: NonZeroUsize = NonZeroUsize::new(4096).unwrap();
+
+/// Shortest time between two readings of one process: a program that runs code where none was
+/// mapped is either loading libraries, which ends, or walked by a wrong frame pointer, which does
+/// not.
+const RETRY_AFTER: Duration = Duration::from_millis(100);
+/// Longest time between readings, reached by doubling while they bring nothing.
+const RETRY_AT_MOST: Duration = Duration::from_secs(10);
+
+#[derive(Debug)]
+struct Known {
+    /// `None` when the process was gone before it could be read.
+    space: Option<AddressSpace>,
+    retry_after: Duration,
+    read_at: Instant,
+}
+
+/// Address spaces by process and program.
+#[derive(Debug)]
+pub struct AddressSpaces {
+    proc_root: PathBuf,
+    known: LruCache<(ProcessKey, u32), Known>,
+    readings: u64,
+}
+
+impl AddressSpaces {
+    /// No process is known yet.
+    pub fn new(proc_root: PathBuf) -> Self {
+        Self {
+            proc_root,
+            known: LruCache::new(CAPACITY),
+            readings: 0,
+        }
+    }
+
+    /// Finds the places of user addresses of a process; reads its mappings when an address is in
+    /// none of those known. An address that cannot be code is `None`.
+    pub fn locate(
+        &mut self,
+        process: &Process,
+        addresses: impl Iterator<Item = u64> + Clone,
+        table: &mut ExecutableTable,
+    ) -> Vec<Option<Place>> {
+        let key = (process.key, process.image);
+        let now = Instant::now();
+        if !self.known.contains(&key) {
+            let known = self.read(process.key.pid, table, RETRY_AFTER);
+            self.known.put(key, known);
+        }
+        let places = self.look_up(&key, addresses.clone());
+        let unmapped = places.iter().any(Option::is_none);
+        let due = |known: &Known| now.duration_since(known.read_at) >= known.retry_after;
+        if !unmapped || !self.known.get(&key).is_some_and(due) {
+            return places;
+        }
+        let retry_after = self.known.get(&key).map_or(RETRY_AFTER, |known| {
+            (known.retry_after * 2).min(RETRY_AT_MOST)
+        });
+        let mut known = self.read(process.key.pid, table, retry_after);
+        // What was read while the process lived is worth more than nothing.
+        if known.space.is_none()
+            && let Some(before) = self.known.pop(&key)
+        {
+            known.space = before.space;
+        }
+        self.known.put(key, known);
+        let places = self.look_up(&key, addresses);
+        if places.iter().all(Option::is_some)
+            && let Some(known) = self.known.get_mut(&key)
+        {
+            known.retry_after = RETRY_AFTER;
+        }
+        places
+    }
+
+    fn read(&mut self, pid: u32, table: &mut ExecutableTable, retry_after: Duration) -> Known {
+        self.readings += 1;
+        let space = match AddressSpace::read(&self.proc_root, pid, table) {
+            Ok(space) => Some(space),
+            Err(error) => {
+                tracing::trace!(pid, %error, "The mappings of a process could not be read.");
+                None
+            }
+        };
+        Known {
+            space,
+            retry_after,
+            read_at: Instant::now(),
+        }
+    }
+
+    fn look_up(
+        &mut self,
+        key: &(ProcessKey, u32),
+        addresses: impl Iterator<Item = u64>,
+    ) -> Vec<Option<Place>> {
+        let space = self.known.get(key).and_then(|known| known.space.as_ref());
+        addresses
+            .map(|address| match space {
+                None => Some(Place::Unknown(address)),
+                Some(space) => place(space, address),
+            })
+            .collect()
+    }
+
+    /// Forgets a process that is gone.
+    pub fn forget(&mut self, key: ProcessKey, images: u32) {
+        for image in 0..=images {
+            self.known.pop(&(key, image));
+        }
+    }
+
+    /// Times that mappings were read.
+    pub fn readings(&self) -> u64 {
+        self.readings
+    }
+}
+
+fn place(space: &AddressSpace, address: u64) -> Option<Place> {
+    match space.locate(address) {
+        Location::File {
+            executable,
+            address,
+        } => Some(Place::File(executable.clone(), address)),
+        Location::Anonymous { .. } => Some(Place::Anonymous(address)),
+        Location::Special { name } => Some(Place::Special(name.clone(), address)),
+        Location::Unreadable { name, offset } => Some(Place::Unreadable(name.clone(), offset)),
+        Location::Unmapped => None,
+    }
+}

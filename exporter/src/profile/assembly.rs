@@ -1,0 +1,329 @@
+//! A window's samples to profiles: names, owners, attributes.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+    time::Duration,
+};
+
+use evenkeel_otlp::model::{
+    Attribute, Frame, Function, Line, Profile, ProfileGroup, ProfileKind, Resource, Sample,
+    ValueType,
+};
+use evenkeel_semconv::attribute;
+
+use super::{
+    sample_table::{SampleKey, Samples},
+    stack::{IDLE, Place, RawFrame},
+};
+use crate::{
+    identity::Process,
+    symbol::{Address, Batch, Executable, Names, Symbolizer, SymbolizerCounters},
+};
+
+const COUNT: ValueType = ValueType {
+    name: "samples",
+    unit: "count",
+};
+const CPU: ValueType = ValueType {
+    name: "cpu",
+    unit: "nanoseconds",
+};
+const STOLEN: ValueType = ValueType {
+    name: "stolen",
+    unit: "nanoseconds",
+};
+
+/// Longest wait for names. What takes longer (a debug file of a gigabyte) goes on in the
+/// background, and the frames have names in a later window.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What samples carry.
+#[derive(Clone, Debug)]
+pub struct AssemblySettings {
+    /// Samples a second, which gives the period.
+    pub frequency: u64,
+    /// Whether samples carry `process.pid`. Backends make a series of each process then.
+    pub pids: bool,
+    /// Whether there is an `on_cpu` profile.
+    pub on_cpu: bool,
+    /// Whether there is a `stolen` profile.
+    pub stolen: bool,
+}
+
+/// Turns samples into profiles.
+#[derive(Debug)]
+pub struct Assembly {
+    settings: AssemblySettings,
+    symbolizer: Symbolizer,
+    host: Arc<Resource>,
+}
+
+impl Assembly {
+    /// `host` is the resource of what belongs to no process.
+    pub fn new(settings: AssemblySettings, symbolizer: Symbolizer, host: Arc<Resource>) -> Self {
+        Self {
+            settings,
+            symbolizer,
+            host,
+        }
+    }
+
+    /// What the symbolizer did and holds.
+    pub fn symbolizer_counters(&self) -> SymbolizerCounters {
+        self.symbolizer.counters()
+    }
+
+    /// Stolen time has no sampling distance: its values are sums. Backends want one above zero,
+    /// as they name the profile after its type.
+    fn stolen_kind() -> ProfileKind {
+        ProfileKind {
+            sample_type: STOLEN,
+            period_type: STOLEN,
+            period: 1,
+        }
+    }
+
+    fn on_cpu_kind(&self) -> ProfileKind {
+        ProfileKind {
+            sample_type: COUNT,
+            period_type: CPU,
+            period: i64::try_from(1_000_000_000 / self.settings.frequency.max(1)).unwrap_or(0),
+        }
+    }
+
+    /// The profiles of a window, one group an owner. `idle_stolen_nanos` is what was stolen while
+    /// CPUs were idle.
+    pub fn profiles(&self, samples: &Samples, idle_stolen_nanos: u64) -> Vec<ProfileGroup> {
+        let names = FrameNames::look_up(&samples.samples, &self.symbolizer);
+        let mut groups: BTreeMap<*const Resource, Group> = BTreeMap::new();
+        let mut attributes = SampleAttributes::new(self.settings.pids);
+        let mut stacks: HashMap<*const RawFrame, Arc<[Arc<Frame>]>> = HashMap::new();
+        for (key, totals) in &samples.samples {
+            let resource = &key.process.owner.resource;
+            let group = groups
+                .entry(Arc::as_ptr(resource))
+                .or_insert_with(|| Group::new(resource));
+            let stack = stacks
+                .entry(key.stack.as_ptr())
+                .or_insert_with(|| names.stack(&key.stack));
+            let mut push = |samples: &mut Vec<Sample>, wanted: bool, value: u64| {
+                if wanted && value > 0 {
+                    samples.push(Sample {
+                        stack: stack.clone(),
+                        attributes: attributes.of(key),
+                        value: i64::try_from(value).unwrap_or(i64::MAX),
+                    });
+                }
+            };
+            push(&mut group.on_cpu, self.settings.on_cpu, totals.ticks);
+            push(&mut group.stolen, self.settings.stolen, totals.stolen_nanos);
+        }
+        if self.settings.stolen && idle_stolen_nanos > 0 {
+            groups
+                .entry(Arc::as_ptr(&self.host))
+                .or_insert_with(|| Group::new(&self.host))
+                .stolen
+                .push(idle_sample(idle_stolen_nanos));
+        }
+        groups
+            .into_values()
+            .filter_map(|group| group.finish(self.on_cpu_kind(), Self::stolen_kind()))
+            .collect()
+    }
+}
+
+/// What one owner gets.
+struct Group {
+    resource: Arc<Resource>,
+    on_cpu: Vec<Sample>,
+    stolen: Vec<Sample>,
+}
+
+impl Group {
+    fn new(resource: &Arc<Resource>) -> Self {
+        Self {
+            resource: resource.clone(),
+            on_cpu: Vec::new(),
+            stolen: Vec::new(),
+        }
+    }
+
+    fn finish(self, on_cpu: ProfileKind, stolen: ProfileKind) -> Option<ProfileGroup> {
+        let profiles: Vec<_> = [(on_cpu, self.on_cpu), (stolen, self.stolen)]
+            .into_iter()
+            .filter(|(_, samples)| !samples.is_empty())
+            .map(|(kind, samples)| Profile { kind, samples })
+            .collect();
+        (!profiles.is_empty()).then_some(ProfileGroup {
+            resource: self.resource,
+            profiles,
+        })
+    }
+}
+
+/// The sample of what was stolen from idle CPUs.
+fn idle_sample(nanos: u64) -> Sample {
+    Sample {
+        stack: [Arc::new(marker(IDLE))].into(),
+        attributes: [Attribute::new(attribute::PROCESS_EXECUTABLE_NAME, IDLE)].into(),
+        value: i64::try_from(nanos).unwrap_or(i64::MAX),
+    }
+}
+
+/// A frame that is a label.
+fn marker(label: &str) -> Frame {
+    named(label, 0)
+}
+
+/// A frame without a file but with a name.
+fn named(name: &str, address: u64) -> Frame {
+    Frame {
+        mapping: None,
+        address,
+        lines: vec![Line {
+            function: Arc::new(Function {
+                name: name.into(),
+                ..Function::default()
+            }),
+            line: 0,
+            column: 0,
+        }],
+        frame_type: None,
+    }
+}
+
+/// A frame of which only the address is known.
+fn unnamed(address: u64) -> Frame {
+    Frame {
+        mapping: None,
+        address,
+        lines: Vec::new(),
+        frame_type: Some(evenkeel_otlp::model::FrameType::Native),
+    }
+}
+
+/// A process, by its one `Arc`, and a thread name.
+type Who = (*const Process, Option<Arc<str>>);
+
+/// The attributes of samples, each list made once.
+struct SampleAttributes {
+    pids: bool,
+    known: HashMap<Who, Arc<[Attribute]>>,
+}
+
+impl SampleAttributes {
+    fn new(pids: bool) -> Self {
+        Self {
+            pids,
+            known: HashMap::new(),
+        }
+    }
+
+    fn of(&mut self, key: &SampleKey) -> Arc<[Attribute]> {
+        let pids = self.pids;
+        self.known
+            .entry((Arc::as_ptr(&key.process), key.thread.clone()))
+            .or_insert_with(|| {
+                let process = &key.process;
+                let mut attributes = vec![
+                    Attribute::new(
+                        attribute::PROCESS_EXECUTABLE_NAME,
+                        process.executable_name.clone(),
+                    ),
+                    Attribute::new(attribute::SERVICE_NAME, process.owner.service_name.clone()),
+                ];
+                if process.command_tree {
+                    attributes.push(Attribute::new(attribute::EVENKEEL_COMMAND_TREE, true));
+                }
+                if pids {
+                    attributes.push(Attribute::new(
+                        attribute::PROCESS_PID,
+                        i64::from(process.key.pid),
+                    ));
+                }
+                if let Some(thread) = &key.thread {
+                    attributes.push(Attribute::new(attribute::THREAD_NAME, thread.clone()));
+                }
+                attributes.sort();
+                attributes.into()
+            })
+            .clone()
+    }
+}
+
+/// The frames of one executable: what is asked for, and for which raw frame.
+type OfExecutable = (Arc<Executable>, Vec<Address>, Vec<RawFrame>);
+
+/// The frames of a window, with names.
+struct FrameNames {
+    frames: HashMap<RawFrame, Arc<Frame>>,
+}
+
+impl FrameNames {
+    /// Looks up all distinct frames in one batch.
+    fn look_up<V>(samples: &[(SampleKey, V)], symbolizer: &Symbolizer) -> Self {
+        let mut frames: HashMap<RawFrame, Arc<Frame>> = HashMap::new();
+        let mut user: HashMap<u32, OfExecutable> = HashMap::new();
+        let mut kernel: (Vec<Address>, Vec<RawFrame>) = Default::default();
+        let nothing = Arc::new(unnamed(0));
+        for raw in samples.iter().flat_map(|(key, _)| key.stack.iter()) {
+            if frames.contains_key(raw) {
+                continue;
+            }
+            let mut frame = nothing.clone();
+            let address = |value| Address {
+                value,
+                is_return: !raw.exact,
+            };
+            match &raw.place {
+                Place::Kernel(value) => {
+                    kernel.0.push(address(*value));
+                    kernel.1.push(raw.clone());
+                }
+                Place::File(executable, value) => {
+                    let (_, addresses, raws) = user
+                        .entry(executable.id)
+                        .or_insert_with(|| (executable.clone(), Vec::new(), Vec::new()));
+                    addresses.push(address(*value));
+                    raws.push(raw.clone());
+                }
+                Place::Anonymous(value) => frame = Arc::new(named("[jit]", *value)),
+                Place::Special(name, value) => frame = Arc::new(named(name, *value)),
+                Place::Unreadable(name, offset) => {
+                    frame = Arc::new(named(&format!("{name}+{offset:#x}"), 0));
+                }
+                Place::Unknown(value) => frame = Arc::new(unnamed(*value)),
+                Place::Marker(label) => frame = Arc::new(marker(label)),
+            }
+            frames.insert(raw.clone(), frame);
+        }
+        let mut raws = Vec::new();
+        let mut batch = Batch {
+            user: Vec::new(),
+            kernel: kernel.0,
+        };
+        for (executable, addresses, of_executable) in user.into_values() {
+            batch.user.push((executable, addresses));
+            raws.push(of_executable);
+        }
+        let batch = Arc::new(batch);
+        let names = symbolizer
+            .symbolize(&batch, PATIENCE)
+            .unwrap_or_else(|error| {
+                tracing::warn!(%error, "A window goes out with fewer names.");
+                Names::unnamed(&batch)
+            });
+        let looked_up = names.user.into_iter().flatten().chain(names.kernel);
+        let asked = raws.into_iter().flatten().chain(kernel.1);
+        frames.extend(asked.zip(looked_up));
+        Self { frames }
+    }
+
+    fn stack(&self, stack: &[RawFrame]) -> Arc<[Arc<Frame>]> {
+        stack
+            .iter()
+            .filter_map(|raw| self.frames.get(raw).cloned())
+            .collect()
+    }
+}

@@ -1,0 +1,237 @@
+//! What to capture.
+
+use std::{collections::HashSet, ops::RangeInclusive, time::Duration};
+
+use super::problem::{Problem, Problems};
+use crate::{capture::CaptureOptions, signal::Signal};
+
+/// Samples a second. Above 1,000 the samples themselves would be a load (5 µs each).
+const FREQUENCIES: RangeInclusive<u64> = 1..=1000;
+const DEFAULT_FREQUENCY: u64 = 99;
+
+/// Windows. Shorter ones are mostly overhead; of longer ones too much is lost when one is lost, and
+/// Pyroscope refuses profiles that began more than an hour ago.
+const WINDOWS: RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(600);
+const DEFAULT_WINDOW: Duration = Duration::from_secs(10);
+
+/// Processes that can be named by `--pid`.
+const PIDS: usize = 1024;
+
+/// Capture options as they were given, by the command line or else the environment.
+#[derive(Clone, Debug, Default, clap::Args)]
+#[command(next_help_heading = "Capture options")]
+pub struct CaptureArguments {
+    /// Samples a second on each CPU, 1 to 1000 [default: 99] [env: EVENKEEL_FREQUENCY]
+    #[arg(long, value_name = "HZ")]
+    pub frequency: Option<String>,
+    /// Length of a window, 1s to 10m [default: 10s] [env: EVENKEEL_WINDOW]
+    #[arg(long, value_name = "TIME")]
+    pub window: Option<String>,
+    /// Signals to turn on, separated by commas: on_cpu, stolen, scheduler, host, or all
+    /// [default: all] [env: EVENKEEL_ENABLE]
+    #[arg(long, value_name = "LIST")]
+    pub enable: Option<String>,
+    /// Signals to turn off; `--disable all --enable on_cpu` leaves one [env: EVENKEEL_DISABLE]
+    #[arg(long, value_name = "LIST")]
+    pub disable: Option<String>,
+    /// Keep samples of these processes only, separated by commas
+    #[arg(long, value_name = "PIDS")]
+    pub pid: Option<String>,
+    /// Add source files, lines and inlined functions to names, from debug information
+    /// [env: EVENKEEL_LINES]
+    #[arg(long)]
+    pub lines: bool,
+}
+
+/// How much samples say of themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detail {
+    /// No process and thread: a backend makes a series of each value.
+    Aggregated,
+    /// With process id and thread name: a file has no series.
+    Full,
+}
+
+/// Checks the arguments and the `EVENKEEL_*` variables behind them.
+pub fn capture_options(
+    arguments: &CaptureArguments,
+    detail: Detail,
+    lookup: &dyn Fn(&str) -> Option<String>,
+    problems: &mut Problems,
+) -> CaptureOptions {
+    let given = |argument: &Option<String>, option: &'static str, variable: &'static str| {
+        argument.clone().map(|value| (option, value)).or_else(|| {
+            let value = lookup(variable)?;
+            (!value.is_empty()).then_some((variable, value))
+        })
+    };
+    let mut refuse = |setting: &str, value: &str, allowed: &str| {
+        problems.0.push(Problem::value(setting, value, allowed));
+    };
+
+    let frequency = match given(&arguments.frequency, "--frequency", "EVENKEEL_FREQUENCY") {
+        None => DEFAULT_FREQUENCY,
+        Some((setting, value)) => match value.parse() {
+            Ok(frequency) if FREQUENCIES.contains(&frequency) => frequency,
+            _ => {
+                refuse(setting, &value, "a whole number from 1 to 1000");
+                DEFAULT_FREQUENCY
+            }
+        },
+    };
+    let window = match given(&arguments.window, "--window", "EVENKEEL_WINDOW") {
+        None => DEFAULT_WINDOW,
+        Some((setting, value)) => match humantime::parse_duration(&value) {
+            Ok(window) if WINDOWS.contains(&window) => window,
+            _ => {
+                refuse(setting, &value, "a time from 1s to 10m, such as 10s");
+                DEFAULT_WINDOW
+            }
+        },
+    };
+    let mut list = |setting: Option<(&'static str, String)>| -> Option<Vec<Signal>> {
+        let (setting, value) = setting?;
+        if value.trim() == "all" {
+            return Some(Signal::ALL.to_vec());
+        }
+        let mut signals = Vec::new();
+        for name in value.split(',').map(str::trim) {
+            match name.parse() {
+                Ok(signal) => signals.push(signal),
+                Err(_) => {
+                    let allowed = format!("a list of {}", Signal::names().replace(' ', ", "));
+                    refuse(setting, name, &allowed);
+                }
+            }
+        }
+        Some(signals)
+    };
+    let off = list(given(&arguments.disable, "--disable", "EVENKEEL_DISABLE")).unwrap_or_default();
+    let on = list(given(&arguments.enable, "--enable", "EVENKEEL_ENABLE")).unwrap_or_default();
+    let signals: Vec<_> = Signal::ALL
+        .into_iter()
+        .filter(|signal| !off.contains(signal) || on.contains(signal))
+        .collect();
+
+    let mut pids = HashSet::new();
+    for pid in arguments.pid.iter().flat_map(|list| list.split(',')) {
+        match pid.trim().parse::<u32>() {
+            Ok(pid) if pid > 0 && pids.len() < PIDS => {
+                pids.insert(pid);
+            }
+            _ => refuse("--pid", pid, "a list of process ids, at most 1024"),
+        }
+    }
+    let lines = arguments.lines || {
+        let value = lookup("EVENKEEL_LINES").unwrap_or_default();
+        match value.as_str() {
+            "" | "0" | "false" => false,
+            "1" | "true" => true,
+            _ => {
+                refuse("EVENKEEL_LINES", &value, "true or false");
+                false
+            }
+        }
+    };
+    if signals.is_empty() {
+        problems.push("every signal is turned off, so there is nothing to capture");
+    }
+    CaptureOptions {
+        frequency,
+        window,
+        signals,
+        pids,
+        lines,
+        detailed_samples: detail == Detail::Full,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn resolve(
+        arguments: &CaptureArguments,
+        variables: &[(&str, &str)],
+    ) -> (CaptureOptions, Vec<String>) {
+        let lookup = |name: &str| {
+            variables
+                .iter()
+                .find(|(variable, _)| *variable == name)
+                .map(|(_, value)| (*value).to_owned())
+        };
+        let mut problems = Problems::default();
+        let options = capture_options(arguments, Detail::Full, &lookup, &mut problems);
+        (
+            options,
+            problems.0.into_iter().map(|problem| problem.text).collect(),
+        )
+    }
+
+    /// The command line wins over the environment, and that over the defaults.
+    #[test]
+    fn precedence() {
+        let (options, problems) = resolve(&CaptureArguments::default(), &[]);
+        assert_eq!(
+            (options.frequency, options.window),
+            (99, Duration::from_secs(10))
+        );
+        assert_eq!(options.signals, Signal::ALL);
+        assert_eq!(problems, Vec::<String>::new());
+
+        let arguments = CaptureArguments {
+            frequency: Some("49".into()),
+            ..CaptureArguments::default()
+        };
+        let variables = [("EVENKEEL_FREQUENCY", "19"), ("EVENKEEL_WINDOW", "5s")];
+        let (options, _) = resolve(&arguments, &variables);
+        assert_eq!(
+            (options.frequency, options.window),
+            (49, Duration::from_secs(5))
+        );
+    }
+
+    /// All problems are listed, each with the setting's name and what is allowed.
+    #[test]
+    fn all_problems_at_once() {
+        let arguments = CaptureArguments {
+            frequency: Some("fast".into()),
+            enable: Some("on_cpu,gpu".into()),
+            pid: Some("12,x".into()),
+            ..CaptureArguments::default()
+        };
+        let (_, problems) = resolve(
+            &arguments,
+            &[("EVENKEEL_WINDOW", "0"), ("EVENKEEL_LINES", "maybe")],
+        );
+        for part in [
+            "--frequency",
+            "\"gpu\"",
+            "--pid",
+            "EVENKEEL_WINDOW",
+            "EVENKEEL_LINES",
+        ] {
+            assert!(
+                problems.iter().any(|text| text.contains(part)),
+                "{part}: {problems:?}"
+            );
+        }
+        assert_eq!(problems.len(), 5);
+    }
+
+    /// What is disabled and enabled is on: one signal can be picked out.
+    #[test]
+    fn enable_wins_over_disable() {
+        let arguments = CaptureArguments {
+            disable: Some("all".into()),
+            enable: Some("host".into()),
+            ..CaptureArguments::default()
+        };
+        assert_eq!(resolve(&arguments, &[]).0.signals, [Signal::Host]);
+        let arguments = CaptureArguments {
+            disable: Some("all".into()),
+            ..CaptureArguments::default()
+        };
+        assert_eq!(resolve(&arguments, &[]).1.len(), 1);
+    }
+}

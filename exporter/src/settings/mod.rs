@@ -1,0 +1,11 @@
+//! What the command line and the environment ask for, checked before anything is attached.
+//!
+//! Precedence: command line, then environment, then defaults. All problems are found at once.
+
+mod capture;
+mod problem;
+
+pub use self::{
+    capture::{CaptureArguments, Detail, capture_options},
+    problem::{Problem, Problems},
+};

@@ -1,0 +1,249 @@
+//! What became of each signal, and what it lost: a missing probe is never a zero.
+
+use evenkeel_abi::{Counter, WalkEnd};
+use evenkeel_otlp::model::{Attribute, Metric, PointValue};
+use evenkeel_semconv::{
+    attribute::{
+        self,
+        value::{
+            evenkeel_loss_reason as loss, evenkeel_signal_state as state, evenkeel_stack_end as end,
+        },
+    },
+    metric,
+};
+
+use super::{NANOS, Signal, host::Losses, int, metric, point};
+use crate::{
+    capture::ReaderWindow,
+    kernel::{Kernel, State, account::RunTime},
+    symbol::SymbolizerCounters,
+};
+
+const STATES: [&str; 4] = [state::ATTACHED, state::PARTIAL, state::OFF, state::FAILED];
+
+const WALK_ENDS: [(WalkEnd, &str); 6] = [
+    (WalkEnd::Complete, end::COMPLETE),
+    (WalkEnd::Truncated, end::TRUNCATED),
+    (WalkEnd::BadFramePointer, end::BAD_FRAME_POINTER),
+    (WalkEnd::ReadFault, end::READ_FAULT),
+    (WalkEnd::BadReturnAddress, end::BAD_RETURN_ADDRESS),
+    (WalkEnd::NoUserStack, end::NO_USER_STACK),
+];
+
+/// Longest reason sent: the end of a verifier's log fits.
+const REASON_BYTES: usize = 512;
+
+/// Everything the metrics of this module are made from.
+#[derive(Debug)]
+pub struct Account<'a> {
+    /// The kernel's side; `None` when only `host` is on.
+    pub kernel: Option<&'a Kernel>,
+    /// The states of all signals.
+    pub signals: &'a [(Signal, State)],
+    /// What the reader counted.
+    pub reader: Option<&'a ReaderWindow>,
+    /// What the symbolizer did and holds.
+    pub symbols: Option<SymbolizerCounters>,
+    /// Events and ticks that the sample tables had no room for, since the start.
+    pub aggregation_lost: u64,
+    /// Metrics made from procfs, since the start.
+    pub host_readings: u64,
+    /// What the host signal refused.
+    pub host_losses: Losses,
+    /// Run times of the programs, as far as the kernel keeps them.
+    pub run_times: &'a [RunTime],
+    /// Bytes of each kernel map.
+    pub map_bytes: &'a [(String, u64)],
+    /// When the programs were attached.
+    pub attached_unix_nanos: u64,
+}
+
+impl Account<'_> {
+    /// Status, events, losses, walks, costs.
+    pub fn metrics(&self) -> Vec<Metric> {
+        let start = self.attached_unix_nanos;
+        let mut metrics = Vec::new();
+        metrics.extend(self.status());
+        metrics.extend(self.events());
+        metrics.extend(self.losses());
+        if let Some(kernel) = self.kernel {
+            let walks = WALK_ENDS.map(|(walk_end, name)| {
+                let attributes = vec![Attribute::new(attribute::EVENKEEL_STACK_END, name)];
+                point(attributes, start, int(kernel.walks(walk_end)))
+            });
+            metrics.extend(metric(&metric::EVENKEEL_STACK_WALKS, walks.into()));
+            metrics.extend(helper_costs(kernel));
+        }
+        metrics.extend(self.run_times(&metric::EVENKEEL_PROGRAM_RUN_TIME, |run| {
+            PointValue::Double(run.time.as_secs_f64())
+        }));
+        metrics.extend(self.run_times(&metric::EVENKEEL_PROGRAM_RUNS, |run| int(run.runs)));
+        let maps = self.map_bytes.iter().map(|(name, bytes)| {
+            let attributes = vec![Attribute::new(attribute::EVENKEEL_MAP_NAME, name.as_str())];
+            point(attributes, start, int(*bytes))
+        });
+        metrics.extend(metric(&metric::EVENKEEL_MAP_MEMORY_USAGE, maps.collect()));
+        let mut single = |descriptor, value| {
+            metrics.extend(metric(
+                descriptor,
+                vec![point(Vec::new(), start, int(value))],
+            ));
+        };
+        if let Some(reader) = self.reader {
+            single(
+                &metric::EVENKEEL_PROCESS_TABLE_SIZE,
+                reader.process_count as u64,
+            );
+            single(
+                &metric::EVENKEEL_PROCESS_TABLE_EVICTIONS,
+                reader.processes.evicted_alive,
+            );
+        }
+        if let Some(symbols) = self.symbols {
+            single(&metric::EVENKEEL_SYMBOL_CACHE_SIZE, symbols.frames);
+            single(
+                &metric::EVENKEEL_SYMBOL_CACHE_EVICTIONS,
+                symbols.frames_evicted,
+            );
+        }
+        metrics
+    }
+
+    fn status(&self) -> Option<Metric> {
+        let mut points = Vec::new();
+        for (signal, current) in self.signals {
+            for name in STATES {
+                let mut attributes = vec![
+                    Attribute::new(attribute::EVENKEEL_SIGNAL_NAME, signal.name()),
+                    Attribute::new(attribute::EVENKEEL_SIGNAL_STATE, name),
+                ];
+                let is_current = current.name() == name;
+                if is_current && let Some(reason) = current.reason() {
+                    let end = reason.floor_char_boundary(REASON_BYTES);
+                    attributes.push(Attribute::new(
+                        attribute::EVENKEEL_SIGNAL_REASON,
+                        &reason[..end],
+                    ));
+                }
+                points.push(point(
+                    attributes,
+                    self.attached_unix_nanos,
+                    int(u64::from(is_current)),
+                ));
+            }
+        }
+        metric(&metric::EVENKEEL_SIGNAL_STATUS, points)
+    }
+
+    fn is_on(&self, signal: Signal) -> bool {
+        self.signals.iter().any(|(name, state)| {
+            *name == signal && matches!(state, State::Attached | State::Partial(_))
+        })
+    }
+
+    fn events(&self) -> Option<Metric> {
+        let mut points = Vec::new();
+        let mut add = |signal: Signal, events: u64| {
+            if self.is_on(signal) {
+                let attributes = vec![Attribute::new(
+                    attribute::EVENKEEL_SIGNAL_NAME,
+                    signal.name(),
+                )];
+                points.push(point(attributes, self.attached_unix_nanos, int(events)));
+            }
+        };
+        if let Some(kernel) = self.kernel {
+            add(Signal::OnCpu, kernel.counter(Counter::Samples));
+            add(
+                Signal::Stolen,
+                kernel.counter(Counter::Samples) + kernel.counter(Counter::Switches),
+            );
+            add(Signal::Scheduler, kernel.counter(Counter::Switches));
+        }
+        add(Signal::Host, self.host_readings);
+        metric(&metric::EVENKEEL_SIGNAL_EVENTS, points)
+    }
+
+    fn losses(&self) -> Option<Metric> {
+        let mut points = Vec::new();
+        let mut add = |signal: Signal, reason: &'static str, lost: u64| {
+            if self.is_on(signal) {
+                let attributes = vec![
+                    Attribute::new(attribute::EVENKEEL_SIGNAL_NAME, signal.name()),
+                    Attribute::new(attribute::EVENKEEL_LOSS_REASON, reason),
+                ];
+                points.push(point(attributes, self.attached_unix_nanos, int(lost)));
+            }
+        };
+        if let Some(kernel) = self.kernel {
+            let count = |counter| kernel.counter(counter);
+            let process_events = count(Counter::ProcessEventsLost);
+            add(
+                Signal::OnCpu,
+                loss::RING_BUFFER_FULL,
+                count(Counter::SamplesLost) + process_events,
+            );
+            add(Signal::OnCpu, loss::AGGREGATION_FULL, self.aggregation_lost);
+            add(
+                Signal::Stolen,
+                loss::RING_BUFFER_FULL,
+                count(Counter::StolenLost),
+            );
+            add(
+                Signal::Scheduler,
+                loss::STORAGE_FULL,
+                count(Counter::TaskStorageFull),
+            );
+            add(
+                Signal::Scheduler,
+                loss::UNMATCHED,
+                count(Counter::RunQueueUnmatched),
+            );
+            add(
+                Signal::Scheduler,
+                loss::NEGATIVE_INTERVAL,
+                count(Counter::RunQueueNegative),
+            );
+        }
+        if let Some(reader) = self.reader {
+            add(Signal::OnCpu, loss::INVALID, reader.malformed);
+        }
+        for (reason, lost) in self.host_losses.by_reason() {
+            add(Signal::Host, reason, lost);
+        }
+        metric(&metric::EVENKEEL_SIGNAL_LOSSES, points)
+    }
+
+    fn run_times(
+        &self,
+        descriptor: &'static evenkeel_semconv::MetricDescriptor,
+        value: impl Fn(&RunTime) -> PointValue,
+    ) -> Option<Metric> {
+        let points = self.run_times.iter().map(|run| {
+            let attributes = vec![Attribute::new(
+                attribute::EVENKEEL_PROGRAM_NAME,
+                run.program,
+            )];
+            point(attributes, self.attached_unix_nanos, value(run))
+        });
+        metric(descriptor, points.collect())
+    }
+}
+
+/// What the helpers cost on this host: kernels and CPUs differ in it.
+fn helper_costs(kernel: &Kernel) -> Option<Metric> {
+    let costs = kernel.method().costs?;
+    let points = [
+        ("bpf_ktime_get_ns", costs.clock),
+        ("bpf_task_storage_get", costs.task_storage),
+        ("counter", costs.counter),
+    ]
+    .map(|(helper, nanos)| {
+        point(
+            vec![Attribute::new(attribute::EVENKEEL_HELPER_NAME, helper)],
+            0,
+            PointValue::Double(nanos / NANOS),
+        )
+    });
+    metric(&metric::EVENKEEL_HELPER_COST, points.into())
+}

@@ -1,0 +1,748 @@
+//! Attribute names. Generated from the registry by `semconv-generate`: do not edit.
+
+use crate::{AttributeDescriptor, AttributeKind};
+
+/// The cloud account ID the resource is assigned to.
+pub const CLOUD_ACCOUNT_ID: &str = "cloud.account.id";
+
+/// Cloud regions often have multiple, isolated locations known as zones to increase availability. Availability zone represents the zone where the resource is running.
+pub const CLOUD_AVAILABILITY_ZONE: &str = "cloud.availability_zone";
+
+/// The cloud platform in use.
+pub const CLOUD_PLATFORM: &str = "cloud.platform";
+
+/// Name of the cloud provider.
+pub const CLOUD_PROVIDER: &str = "cloud.provider";
+
+/// The geographical region within a cloud provider. When associated with a resource, this attribute specifies the region where the resource operates. When calling services or APIs deployed on a cloud, this attribute identifies the region where the called destination is deployed.
+pub const CLOUD_REGION: &str = "cloud.region";
+
+/// Cloud provider-specific native identifier of the monitored cloud resource (e.g. an ARN on AWS, a fully qualified resource ID on Azure, a full resource name on GCP).
+pub const CLOUD_RESOURCE_ID: &str = "cloud.resource_id";
+
+/// Container ID. Usually a UUID, as for example used to identify Docker containers. The UUID might be abbreviated.
+pub const CONTAINER_ID: &str = "container.id";
+
+/// The container runtime managing this container.
+pub const CONTAINER_RUNTIME_NAME: &str = "container.runtime.name";
+
+/// The logical CPU number \[0..n-1\].
+pub const CPU_LOGICAL_NUMBER: &str = "cpu.logical_number";
+
+/// The mode of the CPU.
+pub const CPU_MODE: &str = "cpu.mode";
+
+/// Lower-case hexadecimal SHA-256 over the bytes of the BPF object that the agent loaded.
+pub const EVENKEEL_BPF_OBJECT_HASH: &str = "evenkeel.bpf.object.hash";
+
+/// The sample belongs to the process tree of the recorded command.
+pub const EVENKEEL_COMMAND_TREE: &str = "evenkeel.command.tree";
+
+/// Why the task was put on the run queue.
+pub const EVENKEEL_CPU_RUN_QUEUE_ENQUEUE_REASON: &str = "evenkeel.cpu.run_queue.enqueue.reason";
+
+/// What became of an exported window.
+pub const EVENKEEL_EXPORT_OUTCOME: &str = "evenkeel.export.outcome";
+
+/// The OTLP signal that was exported.
+pub const EVENKEEL_EXPORT_SIGNAL: &str = "evenkeel.export.signal";
+
+/// The name of a BPF helper function without its prefix.
+pub const EVENKEEL_HELPER_NAME: &str = "evenkeel.helper.name";
+
+/// The hypervisor that the host runs on.
+pub const EVENKEEL_HOST_HYPERVISOR_NAME: &str = "evenkeel.host.hypervisor.name";
+
+/// The kernel release as `uname -r` prints it.
+pub const EVENKEEL_KERNEL_RELEASE: &str = "evenkeel.kernel.release";
+
+/// The kernel build as `uname -v` prints it.
+pub const EVENKEEL_KERNEL_VERSION: &str = "evenkeel.kernel.version";
+
+/// Why an event is missing from what was exported.
+pub const EVENKEEL_LOSS_REASON: &str = "evenkeel.loss.reason";
+
+/// The name of a kernel map of the agent.
+pub const EVENKEEL_MAP_NAME: &str = "evenkeel.map.name";
+
+/// The measured cost class of the clock helper of the kernel programs on this host.
+pub const EVENKEEL_METHOD_CLOCK_COST: &str = "evenkeel.method.clock.cost";
+
+/// Lower-case hexadecimal hash over everything that can differ between two hosts that run the same BPF object.
+pub const EVENKEEL_METHOD_FINGERPRINT: &str = "evenkeel.method.fingerprint";
+
+/// The resource that tasks waited for, as in `/proc/pressure`.
+pub const EVENKEEL_PRESSURE_RESOURCE: &str = "evenkeel.pressure.resource";
+
+/// How many tasks were stalled.
+pub const EVENKEEL_PRESSURE_SCOPE: &str = "evenkeel.pressure.scope";
+
+/// The name of a kernel program of the agent.
+pub const EVENKEEL_PROGRAM_NAME: &str = "evenkeel.program.name";
+
+/// The command that was recorded, arguments separated by blanks.
+pub const EVENKEEL_RECORDING_COMMAND: &str = "evenkeel.recording.command";
+
+/// The signal, as the command line names it.
+pub const EVENKEEL_SIGNAL_NAME: &str = "evenkeel.signal.name";
+
+/// Why a signal is not measured in full, in words.
+pub const EVENKEEL_SIGNAL_REASON: &str = "evenkeel.signal.reason";
+
+/// The state of a signal.
+pub const EVENKEEL_SIGNAL_STATE: &str = "evenkeel.signal.state";
+
+/// How a walk of a user stack ended.
+pub const EVENKEEL_STACK_END: &str = "evenkeel.stack.end";
+
+/// The CPU architecture the host system is running on.
+pub const HOST_ARCH: &str = "host.arch";
+
+/// Unique host ID. For Cloud, this must be the instance_id assigned by the cloud provider. For non-containerized systems, this should be the `machine-id`. See the table below for the sources to use to determine the `machine-id` based on operating system.
+pub const HOST_ID: &str = "host.id";
+
+/// VM image ID or host OS image ID. For Cloud, this value is from the provider.
+pub const HOST_IMAGE_ID: &str = "host.image.id";
+
+/// Name of the host. On Unix systems, it may contain what the hostname command returns, or the fully qualified hostname, or another name specified by the user.
+pub const HOST_NAME: &str = "host.name";
+
+/// Type of host. For Cloud, this must be the machine type.
+pub const HOST_TYPE: &str = "host.type";
+
+/// The UID of the Pod.
+pub const K8S_POD_UID: &str = "k8s.pod.uid";
+
+/// Unique identifier for a particular build or compilation of the operating system.
+pub const OS_BUILD_ID: &str = "os.build_id";
+
+/// Human readable (not intended to be parsed) OS version information, like e.g. reported by `ver` or `lsb_release -a` commands.
+pub const OS_DESCRIPTION: &str = "os.description";
+
+/// Human readable operating system name.
+pub const OS_NAME: &str = "os.name";
+
+/// The operating system type.
+pub const OS_TYPE: &str = "os.type";
+
+/// The version string of the operating system as defined in Version Attributes.
+pub const OS_VERSION: &str = "os.version";
+
+/// The command used to launch the process (i.e. the command name). On Linux based systems, can be set to the zeroth string in `proc/\[pid\]/cmdline`. On Windows, can be set to the first parameter extracted from `GetCommandLineW`.
+pub const PROCESS_COMMAND: &str = "process.command";
+
+/// The GNU build ID as found in the `.note.gnu.build-id` ELF section (hex string).
+pub const PROCESS_EXECUTABLE_BUILD_ID_GNU: &str = "process.executable.build_id.gnu";
+
+/// The Go build ID as retrieved by `go tool buildid <go executable>`.
+pub const PROCESS_EXECUTABLE_BUILD_ID_GO: &str = "process.executable.build_id.go";
+
+/// Deterministic build ID for executables.
+pub const PROCESS_EXECUTABLE_BUILD_ID_HTLHASH: &str = "process.executable.build_id.htlhash";
+
+/// The name of the process executable. On Linux based systems, this SHOULD be set to the base name of the target of `/proc/\[pid\]/exe`. On Windows, this SHOULD be set to the base name of `GetProcessImageFileNameW`.
+pub const PROCESS_EXECUTABLE_NAME: &str = "process.executable.name";
+
+/// The full path to the process executable. On Linux based systems, can be set to the target of `proc/\[pid\]/exe`. On Windows, can be set to the result of `GetProcessImageFileNameW`.
+pub const PROCESS_EXECUTABLE_PATH: &str = "process.executable.path";
+
+/// Process identifier (PID).
+pub const PROCESS_PID: &str = "process.pid";
+
+/// Describes the interpreter or compiler of a single frame.
+pub const PROFILE_FRAME_TYPE: &str = "profile.frame.type";
+
+/// The string ID of the service instance.
+pub const SERVICE_INSTANCE_ID: &str = "service.instance.id";
+
+/// Logical name of the service.
+pub const SERVICE_NAME: &str = "service.name";
+
+/// A namespace for `service.name`.
+pub const SERVICE_NAMESPACE: &str = "service.namespace";
+
+/// The version string of the service component. The format is not defined by these conventions.
+pub const SERVICE_VERSION: &str = "service.version";
+
+/// The name of the auto instrumentation agent or distribution, if used.
+pub const TELEMETRY_DISTRO_NAME: &str = "telemetry.distro.name";
+
+/// The version string of the auto instrumentation agent or distribution, if used.
+pub const TELEMETRY_DISTRO_VERSION: &str = "telemetry.distro.version";
+
+/// The language of the telemetry SDK.
+pub const TELEMETRY_SDK_LANGUAGE: &str = "telemetry.sdk.language";
+
+/// The name of the telemetry SDK as defined above.
+pub const TELEMETRY_SDK_NAME: &str = "telemetry.sdk.name";
+
+/// The version string of the telemetry SDK.
+pub const TELEMETRY_SDK_VERSION: &str = "telemetry.sdk.version";
+
+/// Current "managed" thread ID (as opposed to OS thread ID).
+pub const THREAD_ID: &str = "thread.id";
+
+/// Current thread name.
+pub const THREAD_NAME: &str = "thread.name";
+
+/// Every attribute, sorted by name.
+pub static ALL: &[AttributeDescriptor] = &[
+    AttributeDescriptor {
+        name: CLOUD_ACCOUNT_ID,
+        description: "The cloud account ID the resource is assigned to.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
+        name: CLOUD_AVAILABILITY_ZONE,
+        description: "Cloud regions often have multiple, isolated locations known as zones to increase availability. Availability zone represents the zone where the resource is running.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
+        name: CLOUD_PLATFORM,
+        description: "The cloud platform in use.",
+        kind: AttributeKind::Enum(&["alibaba_cloud_ecs", "aws_ec2", "azure.vm", "gcp_compute_engine", "oracle_cloud_compute"]),
+    },
+    AttributeDescriptor {
+        name: CLOUD_PROVIDER,
+        description: "Name of the cloud provider.",
+        kind: AttributeKind::Enum(&["alibaba_cloud", "aws", "azure", "gcp", "hetzner", "ibm_cloud", "oracle_cloud", "tencent_cloud"]),
+    },
+    AttributeDescriptor {
+        name: CLOUD_REGION,
+        description: "The geographical region within a cloud provider. When associated with a resource, this attribute specifies the region where the resource operates. When calling services or APIs deployed on a cloud, this attribute identifies the region where the called destination is deployed.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
+        name: CLOUD_RESOURCE_ID,
+        description: "Cloud provider-specific native identifier of the monitored cloud resource (e.g. an ARN on AWS, a fully qualified resource ID on Azure, a full resource name on GCP).",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
+        name: CONTAINER_ID,
+        description: "Container ID. Usually a UUID, as for example used to identify Docker containers. The UUID might be abbreviated.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
+        name: CONTAINER_RUNTIME_NAME,
+        description: "The container runtime managing this container.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
+        name: CPU_LOGICAL_NUMBER,
+        description: "The logical CPU number [0..n-1].",
+        kind: AttributeKind::Int,
+    },
+    AttributeDescriptor {
+        name: CPU_MODE,
+        description: "The mode of the CPU.",
+        kind: AttributeKind::Enum(&["user", "nice", "system", "idle", "iowait", "interrupt", "softirq", "steal"]),
+    },
+    AttributeDescriptor {
+        name: EVENKEEL_BPF_OBJECT_HASH,
+        description: "Lower-case hexadecimal SHA-256 over the bytes of the BPF object that the agent loaded.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
+        name: EVENKEEL_COMMAND_TREE,
+        description: "The sample belongs to the process tree of the recorded command.",
+        kind: AttributeKind::Boolean,
+    },
+    AttributeDescriptor {
+        name: EVENKEEL_CPU_RUN_QUEUE_ENQUEUE_REASON,
+        description: "Why the task was put on the run queue.",
+        kind: AttributeKind::Enum(&["wakeup", "new", "preempted"]),
+    },
+    AttributeDescriptor {
+        name: EVENKEEL_EXPORT_OUTCOME,
+        description: "What became of an exported window.",
+        kind: AttributeKind::Enum(&["made", "sent", "rejected", "dropped"]),
+    },
+    AttributeDescriptor {
+        name: EVENKEEL_EXPORT_SIGNAL,
+        description: "The OTLP signal that was exported.",
+        kind: AttributeKind::Enum(&["profiles", "metrics"]),
+    },
+    AttributeDescriptor {
+        name: EVENKEEL_HELPER_NAME,
+        description: "The name of a BPF helper function without its prefix.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
+        name: EVENKEEL_HOST_HYPERVISOR_NAME,
+        description: "The hypervisor that the host runs on.",
+        kind: AttributeKind::Enum(&["none", "kvm", "nitro", "hyperv", "xen", "vmware", "other"]),
+    },
+    AttributeDescriptor {
+        name: EVENKEEL_KERNEL_RELEASE,
+        description: "The kernel release as `uname -r` prints it.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
+        name: EVENKEEL_KERNEL_VERSION,
+        description: "The kernel build as `uname -v` prints it.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
+        name: EVENKEEL_LOSS_REASON,
+        description: "Why an event is missing from what was exported.",
+        kind: AttributeKind::Enum(&["aggregation_full", "ring_buffer_full", "storage_full", "stack_full", "negative_interval", "unmatched", "out_of_range", "throttled", "process_unknown", "channel_full", "series_full", "read_failed", "invalid", "late"]),
+    },
+    AttributeDescriptor {
+        name: EVENKEEL_MAP_NAME,
+        description: "The name of a kernel map of the agent.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
+        name: EVENKEEL_METHOD_CLOCK_COST,
+        description: "The measured cost class of the clock helper of the kernel programs on this host.",
+        kind: AttributeKind::Enum(&["fast", "slow", "very_slow"]),
+    },
+    AttributeDescriptor {
+        name: EVENKEEL_METHOD_FINGERPRINT,
+        description: "Lower-case hexadecimal hash over everything that can differ between two hosts that run the same BPF object.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
+        name: EVENKEEL_PRESSURE_RESOURCE,
+        description: "The resource that tasks waited for, as in `/proc/pressure`.",
+        kind: AttributeKind::Enum(&["cpu", "memory", "io", "irq"]),
+    },
+    AttributeDescriptor {
+        name: EVENKEEL_PRESSURE_SCOPE,
+        description: "How many tasks were stalled.",
+        kind: AttributeKind::Enum(&["some", "full"]),
+    },
+    AttributeDescriptor {
+        name: EVENKEEL_PROGRAM_NAME,
+        description: "The name of a kernel program of the agent.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
+        name: EVENKEEL_RECORDING_COMMAND,
+        description: "The command that was recorded, arguments separated by blanks.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
+        name: EVENKEEL_SIGNAL_NAME,
+        description: "The signal, as the command line names it.",
+        kind: AttributeKind::Enum(&["on_cpu", "off_cpu", "stolen", "run_queue", "scheduler", "host", "interrupts", "network", "syscalls", "block_io", "platform"]),
+    },
+    AttributeDescriptor {
+        name: EVENKEEL_SIGNAL_REASON,
+        description: "Why a signal is not measured in full, in words.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
+        name: EVENKEEL_SIGNAL_STATE,
+        description: "The state of a signal.",
+        kind: AttributeKind::Enum(&["attached", "partial", "off", "failed"]),
+    },
+    AttributeDescriptor {
+        name: EVENKEEL_STACK_END,
+        description: "How a walk of a user stack ended.",
+        kind: AttributeKind::Enum(&["complete", "truncated", "bad_frame_pointer", "read_fault", "bad_return_address", "no_user_stack"]),
+    },
+    AttributeDescriptor {
+        name: HOST_ARCH,
+        description: "The CPU architecture the host system is running on.",
+        kind: AttributeKind::Enum(&["amd64", "arm64"]),
+    },
+    AttributeDescriptor {
+        name: HOST_ID,
+        description: "Unique host ID. For Cloud, this must be the instance_id assigned by the cloud provider. For non-containerized systems, this should be the `machine-id`. See the table below for the sources to use to determine the `machine-id` based on operating system.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
+        name: HOST_IMAGE_ID,
+        description: "VM image ID or host OS image ID. For Cloud, this value is from the provider.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
+        name: HOST_NAME,
+        description: "Name of the host. On Unix systems, it may contain what the hostname command returns, or the fully qualified hostname, or another name specified by the user.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
+        name: HOST_TYPE,
+        description: "Type of host. For Cloud, this must be the machine type.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
+        name: K8S_POD_UID,
+        description: "The UID of the Pod.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
+        name: OS_BUILD_ID,
+        description: "Unique identifier for a particular build or compilation of the operating system.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
+        name: OS_DESCRIPTION,
+        description: "Human readable (not intended to be parsed) OS version information, like e.g. reported by `ver` or `lsb_release -a` commands.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
+        name: OS_NAME,
+        description: "Human readable operating system name.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
+        name: OS_TYPE,
+        description: "The operating system type.",
+        kind: AttributeKind::Enum(&["linux"]),
+    },
+    AttributeDescriptor {
+        name: OS_VERSION,
+        description: "The version string of the operating system as defined in Version Attributes.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
+        name: PROCESS_COMMAND,
+        description: "The command used to launch the process (i.e. the command name). On Linux based systems, can be set to the zeroth string in `proc/[pid]/cmdline`. On Windows, can be set to the first parameter extracted from `GetCommandLineW`.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
+        name: PROCESS_EXECUTABLE_BUILD_ID_GNU,
+        description: "The GNU build ID as found in the `.note.gnu.build-id` ELF section (hex string).",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
+        name: PROCESS_EXECUTABLE_BUILD_ID_GO,
+        description: "The Go build ID as retrieved by `go tool buildid <go executable>`.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
+        name: PROCESS_EXECUTABLE_BUILD_ID_HTLHASH,
+        description: "Deterministic build ID for executables.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
+        name: PROCESS_EXECUTABLE_NAME,
+        description: "The name of the process executable. On Linux based systems, this SHOULD be set to the base name of the target of `/proc/[pid]/exe`. On Windows, this SHOULD be set to the base name of `GetProcessImageFileNameW`.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
+        name: PROCESS_EXECUTABLE_PATH,
+        description: "The full path to the process executable. On Linux based systems, can be set to the target of `proc/[pid]/exe`. On Windows, can be set to the result of `GetProcessImageFileNameW`.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
+        name: PROCESS_PID,
+        description: "Process identifier (PID).",
+        kind: AttributeKind::Int,
+    },
+    AttributeDescriptor {
+        name: PROFILE_FRAME_TYPE,
+        description: "Describes the interpreter or compiler of a single frame.",
+        kind: AttributeKind::Enum(&["native", "kernel", "go", "rust"]),
+    },
+    AttributeDescriptor {
+        name: SERVICE_INSTANCE_ID,
+        description: "The string ID of the service instance.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
+        name: SERVICE_NAME,
+        description: "Logical name of the service.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
+        name: SERVICE_NAMESPACE,
+        description: "A namespace for `service.name`.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
+        name: SERVICE_VERSION,
+        description: "The version string of the service component. The format is not defined by these conventions.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
+        name: TELEMETRY_DISTRO_NAME,
+        description: "The name of the auto instrumentation agent or distribution, if used.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
+        name: TELEMETRY_DISTRO_VERSION,
+        description: "The version string of the auto instrumentation agent or distribution, if used.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
+        name: TELEMETRY_SDK_LANGUAGE,
+        description: "The language of the telemetry SDK.",
+        kind: AttributeKind::Enum(&["rust"]),
+    },
+    AttributeDescriptor {
+        name: TELEMETRY_SDK_NAME,
+        description: "The name of the telemetry SDK as defined above.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
+        name: TELEMETRY_SDK_VERSION,
+        description: "The version string of the telemetry SDK.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
+        name: THREAD_ID,
+        description: "Current \"managed\" thread ID (as opposed to OS thread ID).",
+        kind: AttributeKind::Int,
+    },
+    AttributeDescriptor {
+        name: THREAD_NAME,
+        description: "Current thread name.",
+        kind: AttributeKind::String,
+    },
+];
+
+/// Attribute values.
+pub mod value {
+    /// Values of `cloud.platform`.
+    pub mod cloud_platform {
+        /// `alibaba_cloud_ecs`.
+        pub const ALIBABA_CLOUD_ECS: &str = "alibaba_cloud_ecs";
+        /// `aws_ec2`.
+        pub const AWS_EC2: &str = "aws_ec2";
+        /// `azure.vm`.
+        pub const AZURE_VM: &str = "azure.vm";
+        /// `gcp_compute_engine`.
+        pub const GCP_COMPUTE_ENGINE: &str = "gcp_compute_engine";
+        /// `oracle_cloud_compute`.
+        pub const ORACLE_CLOUD_COMPUTE: &str = "oracle_cloud_compute";
+    }
+
+    /// Values of `cloud.provider`.
+    pub mod cloud_provider {
+        /// `alibaba_cloud`.
+        pub const ALIBABA_CLOUD: &str = "alibaba_cloud";
+        /// `aws`.
+        pub const AWS: &str = "aws";
+        /// `azure`.
+        pub const AZURE: &str = "azure";
+        /// `gcp`.
+        pub const GCP: &str = "gcp";
+        /// `hetzner`.
+        pub const HETZNER: &str = "hetzner";
+        /// `ibm_cloud`.
+        pub const IBM_CLOUD: &str = "ibm_cloud";
+        /// `oracle_cloud`.
+        pub const ORACLE_CLOUD: &str = "oracle_cloud";
+        /// `tencent_cloud`.
+        pub const TENCENT_CLOUD: &str = "tencent_cloud";
+    }
+
+    /// Values of `cpu.mode`.
+    pub mod cpu_mode {
+        /// `user`.
+        pub const USER: &str = "user";
+        /// `nice`.
+        pub const NICE: &str = "nice";
+        /// `system`.
+        pub const SYSTEM: &str = "system";
+        /// `idle`.
+        pub const IDLE: &str = "idle";
+        /// `iowait`.
+        pub const IOWAIT: &str = "iowait";
+        /// `interrupt`.
+        pub const INTERRUPT: &str = "interrupt";
+        /// `softirq`.
+        pub const SOFTIRQ: &str = "softirq";
+        /// `steal`.
+        pub const STEAL: &str = "steal";
+    }
+
+    /// Values of `evenkeel.cpu.run_queue.enqueue.reason`.
+    pub mod evenkeel_cpu_run_queue_enqueue_reason {
+        /// The task was woken.
+        pub const WAKEUP: &str = "wakeup";
+        /// The task was created.
+        pub const NEW: &str = "new";
+        /// The task was runnable when it was switched out.
+        pub const PREEMPTED: &str = "preempted";
+    }
+
+    /// Values of `evenkeel.export.outcome`.
+    pub mod evenkeel_export_outcome {
+        /// The window was encoded and put into the queue.
+        pub const MADE: &str = "made";
+        /// The receiver accepted the window.
+        pub const SENT: &str = "sent";
+        /// The receiver refused the window or part of it for good.
+        pub const REJECTED: &str = "rejected";
+        /// The agent gave the window up: the queue was full or the retries were used up.
+        pub const DROPPED: &str = "dropped";
+    }
+
+    /// Values of `evenkeel.export.signal`.
+    pub mod evenkeel_export_signal {
+        /// OTLP profiles.
+        pub const PROFILES: &str = "profiles";
+        /// OTLP metrics.
+        pub const METRICS: &str = "metrics";
+    }
+
+    /// Values of `evenkeel.host.hypervisor.name`.
+    pub mod evenkeel_host_hypervisor_name {
+        /// No hypervisor was detected.
+        pub const NONE: &str = "none";
+        /// KVM.
+        pub const KVM: &str = "kvm";
+        /// AWS Nitro (KVM based).
+        pub const NITRO: &str = "nitro";
+        /// Microsoft Hyper-V.
+        pub const HYPERV: &str = "hyperv";
+        /// Xen.
+        pub const XEN: &str = "xen";
+        /// VMware.
+        pub const VMWARE: &str = "vmware";
+        /// A hypervisor of another kind.
+        pub const OTHER: &str = "other";
+    }
+
+    /// Values of `evenkeel.loss.reason`.
+    pub mod evenkeel_loss_reason {
+        /// The kernel map that sums up the events was full.
+        pub const AGGREGATION_FULL: &str = "aggregation_full";
+        /// The ring buffer between kernel and user space was full.
+        pub const RING_BUFFER_FULL: &str = "ring_buffer_full";
+        /// No memory was left for the per-task state.
+        pub const STORAGE_FULL: &str = "storage_full";
+        /// No room was left to keep another stack.
+        pub const STACK_FULL: &str = "stack_full";
+        /// The end of an interval lay before its start.
+        pub const NEGATIVE_INTERVAL: &str = "negative_interval";
+        /// An end was seen without its start.
+        pub const UNMATCHED: &str = "unmatched";
+        /// The value lay outside of what the signal records.
+        pub const OUT_OF_RANGE: &str = "out_of_range";
+        /// The kernel throttled the sampling event.
+        pub const THROTTLED: &str = "throttled";
+        /// The process was gone before anything was known about it.
+        pub const PROCESS_UNKNOWN: &str = "process_unknown";
+        /// The bounded channel between two stages of the agent was full.
+        pub const CHANNEL_FULL: &str = "channel_full";
+        /// The bound on series of one metric was met.
+        pub const SERIES_FULL: &str = "series_full";
+        /// A file of procfs or sysfs could not be read.
+        pub const READ_FAILED: &str = "read_failed";
+        /// The record or line could not be understood.
+        pub const INVALID: &str = "invalid";
+        /// The value arrived after its window had closed.
+        pub const LATE: &str = "late";
+    }
+
+    /// Values of `evenkeel.method.clock.cost`.
+    pub mod evenkeel_method_clock_cost {
+        /// The clock helper takes less than 100 ns a call: it reads a counter of the CPU.
+        pub const FAST: &str = "fast";
+        /// The clock helper takes from 100 ns to 1 us a call.
+        pub const SLOW: &str = "slow";
+        /// The clock helper takes 1 us or more a call, as when each reading leaves the guest.
+        pub const VERY_SLOW: &str = "very_slow";
+    }
+
+    /// Values of `evenkeel.pressure.resource`.
+    pub mod evenkeel_pressure_resource {
+        /// CPU time.
+        pub const CPU: &str = "cpu";
+        /// Memory.
+        pub const MEMORY: &str = "memory";
+        /// Block and file I/O.
+        pub const IO: &str = "io";
+        /// CPU time taken by interrupts and the hypervisor.
+        pub const IRQ: &str = "irq";
+    }
+
+    /// Values of `evenkeel.pressure.scope`.
+    pub mod evenkeel_pressure_scope {
+        /// At least one task was stalled.
+        pub const SOME: &str = "some";
+        /// All non-idle tasks were stalled at once.
+        pub const FULL: &str = "full";
+    }
+
+    /// Values of `evenkeel.signal.name`.
+    pub mod evenkeel_signal_name {
+        /// Stacks of what runs, sampled by time.
+        pub const ON_CPU: &str = "on_cpu";
+        /// Stacks of what is blocked.
+        pub const OFF_CPU: &str = "off_cpu";
+        /// Stacks that were on a CPU when the hypervisor took it away.
+        pub const STOLEN: &str = "stolen";
+        /// Stacks of what is ready but not running.
+        pub const RUN_QUEUE: &str = "run_queue";
+        /// Run-queue waits and context switches.
+        pub const SCHEDULER: &str = "scheduler";
+        /// Counters that the kernel keeps in procfs.
+        pub const HOST: &str = "host";
+        /// Interrupt and softirq handlers.
+        pub const INTERRUPTS: &str = "interrupts";
+        /// Cost per packet, retransmits, drops.
+        pub const NETWORK: &str = "network";
+        /// System calls.
+        pub const SYSCALLS: &str = "syscalls";
+        /// Block requests.
+        pub const BLOCK_IO: &str = "block_io";
+        /// What the machine gives and withholds.
+        pub const PLATFORM: &str = "platform";
+    }
+
+    /// Values of `evenkeel.signal.state`.
+    pub mod evenkeel_signal_state {
+        /// All of it is measured.
+        pub const ATTACHED: &str = "attached";
+        /// Part of it is measured.
+        pub const PARTIAL: &str = "partial";
+        /// It was not asked for, or the platform has nothing to measure.
+        pub const OFF: &str = "off";
+        /// It was asked for but cannot be measured.
+        pub const FAILED: &str = "failed";
+    }
+
+    /// Values of `evenkeel.stack.end`.
+    pub mod evenkeel_stack_end {
+        /// The walk reached the outermost frame.
+        pub const COMPLETE: &str = "complete";
+        /// The walk was cut at the largest depth.
+        pub const TRUNCATED: &str = "truncated";
+        /// The frame pointer did not lead outwards on the stack: code without frame pointers.
+        pub const BAD_FRAME_POINTER: &str = "bad_frame_pointer";
+        /// User memory could not be read, as when the page is not resident.
+        pub const READ_FAULT: &str = "read_fault";
+        /// The return address cannot be code.
+        pub const BAD_RETURN_ADDRESS: &str = "bad_return_address";
+        /// There was no user stack: a kernel thread or a task that is exiting.
+        pub const NO_USER_STACK: &str = "no_user_stack";
+    }
+
+    /// Values of `host.arch`.
+    pub mod host_arch {
+        /// `amd64`.
+        pub const AMD64: &str = "amd64";
+        /// `arm64`.
+        pub const ARM64: &str = "arm64";
+    }
+
+    /// Values of `os.type`.
+    pub mod os_type {
+        /// `linux`.
+        pub const LINUX: &str = "linux";
+    }
+
+    /// Values of `profile.frame.type`.
+    pub mod profile_frame_type {
+        /// `native`.
+        pub const NATIVE: &str = "native";
+        /// `kernel`.
+        pub const KERNEL: &str = "kernel";
+        /// `go`.
+        pub const GO: &str = "go";
+        /// `rust`.
+        pub const RUST: &str = "rust";
+    }
+
+    /// Values of `telemetry.sdk.language`.
+    pub mod telemetry_sdk_language {
+        /// `rust`.
+        pub const RUST: &str = "rust";
+    }
+}

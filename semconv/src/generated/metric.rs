@@ -1,0 +1,424 @@
+//! Metrics. Generated from the registry by `semconv-generate`: do not edit.
+
+use super::attribute;
+use crate::{Instrument, MetricAttribute, MetricDescriptor, Number, Requirement};
+
+/// Context switches of the whole host. Counter in `{context_switch}`.
+pub static EVENKEEL_CPU_CONTEXT_SWITCHES: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.cpu.context_switches",
+    unit: "{context_switch}",
+    description: "Context switches of the whole host.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[],
+};
+
+/// Time a runnable task waited on a run queue before it ran. Histogram in `s`.
+pub static EVENKEEL_CPU_RUN_QUEUE_WAIT_DURATION: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.cpu.run_queue.wait.duration",
+    unit: "s",
+    description: "Time a runnable task waited on a run queue before it ran.",
+    instrument: Instrument::Histogram,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_CPU_RUN_QUEUE_ENQUEUE_REASON,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// CPU time that the hypervisor gave to others while this host had work to do. Counter in `s`.
+pub static EVENKEEL_CPU_STOLEN_TIME: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.cpu.stolen.time",
+    unit: "s",
+    description: "CPU time that the hypervisor gave to others while this host had work to do.",
+    instrument: Instrument::Counter,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::CPU_LOGICAL_NUMBER,
+            requirement: Requirement::OptIn,
+        },
+    ],
+};
+
+/// Share of each second of each CPU that was stolen. Histogram in `1`.
+pub static EVENKEEL_CPU_STOLEN_UTILIZATION: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.cpu.stolen.utilization",
+    unit: "1",
+    description: "Share of each second of each CPU that was stolen.",
+    instrument: Instrument::Histogram,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::CPU_LOGICAL_NUMBER,
+            requirement: Requirement::OptIn,
+        },
+    ],
+};
+
+/// Windows that wait to be sent. UpDownCounter in `{window}`.
+pub static EVENKEEL_EXPORT_QUEUE_LENGTH: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.export.queue.length",
+    unit: "{window}",
+    description: "Windows that wait to be sent.",
+    instrument: Instrument::UpDownCounter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_EXPORT_SIGNAL,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Memory that the waiting windows occupy. UpDownCounter in `By`.
+pub static EVENKEEL_EXPORT_QUEUE_SIZE: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.export.queue.size",
+    unit: "By",
+    description: "Memory that the waiting windows occupy.",
+    instrument: Instrument::UpDownCounter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_EXPORT_SIGNAL,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Time from sending a request to its answer or failure. Histogram in `s`.
+pub static EVENKEEL_EXPORT_REQUEST_DURATION: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.export.request.duration",
+    unit: "s",
+    description: "Time from sending a request to its answer or failure.",
+    instrument: Instrument::Histogram,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_EXPORT_SIGNAL,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Requests that were sent again. Counter in `{retry}`.
+pub static EVENKEEL_EXPORT_RETRIES: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.export.retries",
+    unit: "{retry}",
+    description: "Requests that were sent again.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_EXPORT_SIGNAL,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Windows by what became of them. Counter in `{window}`.
+pub static EVENKEEL_EXPORT_WINDOWS: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.export.windows",
+    unit: "{window}",
+    description: "Windows by what became of them.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_EXPORT_OUTCOME,
+            requirement: Requirement::Required,
+        },
+        MetricAttribute {
+            name: attribute::EVENKEEL_EXPORT_SIGNAL,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Measured cost of one call of a BPF helper on this host. Gauge in `s`.
+pub static EVENKEEL_HELPER_COST: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.helper.cost",
+    unit: "s",
+    description: "Measured cost of one call of a BPF helper on this host.",
+    instrument: Instrument::Gauge,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_HELPER_NAME,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Kernel memory that the maps of the agent occupy. UpDownCounter in `By`.
+pub static EVENKEEL_MAP_MEMORY_USAGE: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.map.memory.usage",
+    unit: "By",
+    description: "Kernel memory that the maps of the agent occupy.",
+    instrument: Instrument::UpDownCounter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_MAP_NAME,
+            requirement: Requirement::Recommended,
+        },
+    ],
+};
+
+/// Time that tasks were stalled for want of a resource. Counter in `s`.
+pub static EVENKEEL_PRESSURE_STALL_TIME: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.pressure.stall.time",
+    unit: "s",
+    description: "Time that tasks were stalled for want of a resource.",
+    instrument: Instrument::Counter,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_PRESSURE_RESOURCE,
+            requirement: Requirement::Required,
+        },
+        MetricAttribute {
+            name: attribute::EVENKEEL_PRESSURE_SCOPE,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Processes that were forgotten while alive because the table was full. Counter in `{process}`.
+pub static EVENKEEL_PROCESS_TABLE_EVICTIONS: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.process.table.evictions",
+    unit: "{process}",
+    description: "Processes that were forgotten while alive because the table was full.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[],
+};
+
+/// Processes that the agent knows. UpDownCounter in `{process}`.
+pub static EVENKEEL_PROCESS_TABLE_SIZE: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.process.table.size",
+    unit: "{process}",
+    description: "Processes that the agent knows.",
+    instrument: Instrument::UpDownCounter,
+    number: Number::Int,
+    attributes: &[],
+};
+
+/// Time that a kernel program of the agent ran. Counter in `s`.
+pub static EVENKEEL_PROGRAM_RUN_TIME: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.program.run.time",
+    unit: "s",
+    description: "Time that a kernel program of the agent ran.",
+    instrument: Instrument::Counter,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_PROGRAM_NAME,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Runs of a kernel program of the agent. Counter in `{run}`.
+pub static EVENKEEL_PROGRAM_RUNS: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.program.runs",
+    unit: "{run}",
+    description: "Runs of a kernel program of the agent.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_PROGRAM_NAME,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Events that the kernel programs or readers of a signal saw. Counter in `{event}`.
+pub static EVENKEEL_SIGNAL_EVENTS: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.signal.events",
+    unit: "{event}",
+    description: "Events that the kernel programs or readers of a signal saw.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_SIGNAL_NAME,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Events that a signal saw but could not account for. Counter in `{event}`.
+pub static EVENKEEL_SIGNAL_LOSSES: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.signal.losses",
+    unit: "{event}",
+    description: "Events that a signal saw but could not account for.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_LOSS_REASON,
+            requirement: Requirement::Required,
+        },
+        MetricAttribute {
+            name: attribute::EVENKEEL_SIGNAL_NAME,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// 1 for the state that the signal is in, 0 for the others. UpDownCounter in `1`.
+pub static EVENKEEL_SIGNAL_STATUS: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.signal.status",
+    unit: "1",
+    description: "1 for the state that the signal is in, 0 for the others.",
+    instrument: Instrument::UpDownCounter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_SIGNAL_NAME,
+            requirement: Requirement::Required,
+        },
+        MetricAttribute {
+            name: attribute::EVENKEEL_SIGNAL_REASON,
+            requirement: Requirement::ConditionallyRequired,
+        },
+        MetricAttribute {
+            name: attribute::EVENKEEL_SIGNAL_STATE,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Walks of user stacks, by how they ended. Counter in `{walk}`.
+pub static EVENKEEL_STACK_WALKS: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.stack.walks",
+    unit: "{walk}",
+    description: "Walks of user stacks, by how they ended.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_STACK_END,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Entries that were dropped from the cache of names because it was full. Counter in `{entry}`.
+pub static EVENKEEL_SYMBOL_CACHE_EVICTIONS: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.symbol.cache.evictions",
+    unit: "{entry}",
+    description: "Entries that were dropped from the cache of names because it was full.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[],
+};
+
+/// Entries in the cache of names. UpDownCounter in `{entry}`.
+pub static EVENKEEL_SYMBOL_CACHE_SIZE: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.symbol.cache.size",
+    unit: "{entry}",
+    description: "Entries in the cache of names.",
+    instrument: Instrument::UpDownCounter,
+    number: Number::Int,
+    attributes: &[],
+};
+
+/// Total CPU seconds broken down by different CPU modes. Counter in `s`.
+pub static PROCESS_CPU_TIME: MetricDescriptor = MetricDescriptor {
+    name: "process.cpu.time",
+    unit: "s",
+    description: "Total CPU seconds broken down by different CPU modes.",
+    instrument: Instrument::Counter,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::CPU_MODE,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// The amount of physical memory in use. UpDownCounter in `By`.
+pub static PROCESS_MEMORY_USAGE: MetricDescriptor = MetricDescriptor {
+    name: "process.memory.usage",
+    unit: "By",
+    description: "The amount of physical memory in use.",
+    instrument: Instrument::UpDownCounter,
+    number: Number::Int,
+    attributes: &[],
+};
+
+/// Reports the number of logical (virtual) processor cores created by the operating system to manage multitasking. UpDownCounter in `{cpu}`.
+pub static SYSTEM_CPU_LOGICAL_COUNT: MetricDescriptor = MetricDescriptor {
+    name: "system.cpu.logical.count",
+    unit: "{cpu}",
+    description: "Reports the number of logical (virtual) processor cores created by the operating system to manage multitasking.",
+    instrument: Instrument::UpDownCounter,
+    number: Number::Int,
+    attributes: &[],
+};
+
+/// Seconds each logical CPU spent on each mode. Counter in `s`.
+pub static SYSTEM_CPU_TIME: MetricDescriptor = MetricDescriptor {
+    name: "system.cpu.time",
+    unit: "s",
+    description: "Seconds each logical CPU spent on each mode.",
+    instrument: Instrument::Counter,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::CPU_LOGICAL_NUMBER,
+            requirement: Requirement::OptIn,
+        },
+        MetricAttribute {
+            name: attribute::CPU_MODE,
+            requirement: Requirement::Recommended,
+        },
+    ],
+};
+
+/// The time the system has been running. Gauge in `s`.
+pub static SYSTEM_UPTIME: MetricDescriptor = MetricDescriptor {
+    name: "system.uptime",
+    unit: "s",
+    description: "The time the system has been running.",
+    instrument: Instrument::Gauge,
+    number: Number::Double,
+    attributes: &[],
+};
+
+/// Every metric, sorted by name.
+pub static ALL: &[&MetricDescriptor] = &[
+    &EVENKEEL_CPU_CONTEXT_SWITCHES,
+    &EVENKEEL_CPU_RUN_QUEUE_WAIT_DURATION,
+    &EVENKEEL_CPU_STOLEN_TIME,
+    &EVENKEEL_CPU_STOLEN_UTILIZATION,
+    &EVENKEEL_EXPORT_QUEUE_LENGTH,
+    &EVENKEEL_EXPORT_QUEUE_SIZE,
+    &EVENKEEL_EXPORT_REQUEST_DURATION,
+    &EVENKEEL_EXPORT_RETRIES,
+    &EVENKEEL_EXPORT_WINDOWS,
+    &EVENKEEL_HELPER_COST,
+    &EVENKEEL_MAP_MEMORY_USAGE,
+    &EVENKEEL_PRESSURE_STALL_TIME,
+    &EVENKEEL_PROCESS_TABLE_EVICTIONS,
+    &EVENKEEL_PROCESS_TABLE_SIZE,
+    &EVENKEEL_PROGRAM_RUN_TIME,
+    &EVENKEEL_PROGRAM_RUNS,
+    &EVENKEEL_SIGNAL_EVENTS,
+    &EVENKEEL_SIGNAL_LOSSES,
+    &EVENKEEL_SIGNAL_STATUS,
+    &EVENKEEL_STACK_WALKS,
+    &EVENKEEL_SYMBOL_CACHE_EVICTIONS,
+    &EVENKEEL_SYMBOL_CACHE_SIZE,
+    &PROCESS_CPU_TIME,
+    &PROCESS_MEMORY_USAGE,
+    &SYSTEM_CPU_LOGICAL_COUNT,
+    &SYSTEM_CPU_TIME,
+    &SYSTEM_UPTIME,
+];
