@@ -1,1 +1,13 @@
-//! End-to-end tests on the real kernel and a real OpenTelemetry Collector.
+//! What the end-to-end tests share: a suite that skips loudly, the programs they start (Evenkeel, a
+//! Collector, workloads) and what they compare with (procfs, the received OTLP).
+#![forbid(unsafe_code)]
+
+pub mod child;
+pub mod collector;
+pub mod evenkeel;
+pub mod folded;
+pub mod needs;
+pub mod procfs;
+pub mod received;
+pub mod suite;
+pub mod workload;

@@ -1,0 +1,54 @@
+/* Two processes pass a byte to and fro through two pipes, ROUNDS times: about two context switches a
+ * round. Prints `elapsed_seconds 3.141593`. With CPU both are pinned to it, so that each pass is a
+ * switch. Usage: ping_pong ROUNDS [CPU] */
+#include "workload.h"
+
+#include <sys/wait.h>
+
+static void move_byte(int from, int to, int write_first)
+{
+    char byte = 'x';
+    if (write_first && write(to, &byte, 1) != 1)
+        exit(1);
+    if (read(from, &byte, 1) != 1)
+        exit(1);
+    if (!write_first && write(to, &byte, 1) != 1)
+        exit(1);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        fprintf(stderr, "usage: ping_pong ROUNDS [CPU]\n");
+        return 2;
+    }
+    long rounds = atol(argv[1]);
+    if (rounds < 1 || rounds > 50000000) {
+        fprintf(stderr, "ROUNDS must be 1 to 50000000\n");
+        return 2;
+    }
+    alarm((unsigned)LONGEST_SECONDS);
+    if (argc > 2)
+        pin(atoi(argv[2]));
+    int there[2], back[2];
+    if (pipe(there) != 0 || pipe(back) != 0) {
+        perror("pipe");
+        return 1;
+    }
+    pid_t child = fork();
+    if (child < 0) {
+        perror("fork");
+        return 1;
+    }
+    if (child == 0) {
+        for (long i = 0; i < rounds; i++)
+            move_byte(there[0], back[1], 0);
+        return 0;
+    }
+    double start = now_seconds();
+    for (long i = 0; i < rounds; i++)
+        move_byte(back[0], there[1], 1);
+    printf("elapsed_seconds %.6f\n", now_seconds() - start);
+    int status = 0;
+    return wait(&status) < 0 || status != 0;
+}

@@ -1,0 +1,240 @@
+//! What the kernel itself says about CPU time, to compare with.
+
+use std::{
+    fs,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread::{self, JoinHandle},
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use anyhow::{Context as _, Result, bail, ensure};
+
+/// Clock ticks a second in procfs (`USER_HZ`), 100 on every architecture that we build for.
+pub const TICKS_PER_SECOND: f64 = 100.0;
+
+/// How often a [`Log`] looks. Two ticks: finer would only repeat values.
+const LOG_INTERVAL: Duration = Duration::from_millis(20);
+
+/// CPU time of all CPUs since boot, in ticks: the first line of `/proc/stat`.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct CpuTicks {
+    /// user, nice, system, irq and softirq: what a CPU did. `user` holds guest time already.
+    pub busy: f64,
+    /// What the hypervisor took.
+    pub steal: f64,
+}
+
+impl CpuTicks {
+    /// Reads `/proc/stat`.
+    pub fn read() -> Result<Self> {
+        Self::parse(&fs::read_to_string("/proc/stat").context("/proc/stat")?)
+    }
+
+    fn parse(text: &str) -> Result<Self> {
+        let line = text.lines().next().unwrap_or_default();
+        let fields: Vec<f64> = line
+            .strip_prefix("cpu ")
+            .context("/proc/stat does not begin with `cpu `")?
+            .split_whitespace()
+            .map(|field| field.parse().context("a field of /proc/stat"))
+            .collect::<Result<_>>()?;
+        ensure!(fields.len() >= 8, "/proc/stat has no steal field: {line}");
+        Ok(Self {
+            busy: fields[0] + fields[1] + fields[2] + fields[5] + fields[6],
+            steal: fields[7],
+        })
+    }
+}
+
+/// User and system time of a process in seconds: fields 14 and 15 of `/proc/PID/stat`.
+pub fn process_cpu_seconds(pid: u32) -> Result<f64> {
+    let path = format!("/proc/{pid}/stat");
+    parse_process_stat(&fs::read_to_string(&path).with_context(|| path.clone())?)
+}
+
+fn parse_process_stat(text: &str) -> Result<f64> {
+    // The second field is the name in parentheses and may hold anything; field 3 follows the last `)`.
+    let (_, rest) = text.rsplit_once(") ").context("no name in parentheses")?;
+    let fields: Vec<&str> = rest.split_whitespace().collect();
+    let ticks = |field: usize| -> Result<f64> {
+        let text = fields.get(field - 3).context("too few fields")?;
+        Ok(text.parse()?)
+    };
+    Ok((ticks(14)? + ticks(15)?) / TICKS_PER_SECOND)
+}
+
+/// Resident memory of a process in bytes (`VmRSS`).
+pub fn resident_bytes(pid: u32) -> Result<u64> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))
+        .context("no VmRSS")?;
+    let kib: u64 = line.trim().trim_end_matches(" kB").trim().parse()?;
+    Ok(kib * 1024)
+}
+
+/// Nanoseconds since the Unix epoch.
+pub fn unix_nanos() -> u64 {
+    let since = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Row {
+    unix_nanos: u64,
+    cpu: CpuTicks,
+    process_seconds: f64,
+}
+
+/// `/proc/stat` and, if asked for, one process's CPU time over time. A recording begins some time after its
+/// command and ends before it; the log gives the growth over just the span that the recording covers.
+#[derive(Debug)]
+pub struct Log {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<Result<Vec<Row>>>>,
+}
+
+/// A finished [`Log`].
+#[derive(Debug)]
+pub struct Logged {
+    rows: Vec<Row>,
+}
+
+/// What grew over a span.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Growth {
+    /// Busy time of all CPUs in seconds.
+    pub busy_seconds: f64,
+    /// Stolen time of all CPUs in seconds.
+    pub steal_seconds: f64,
+    /// CPU time of the watched process in seconds; 0 without one.
+    pub process_seconds: f64,
+}
+
+impl Log {
+    /// Starts to log, with the CPU time of `process` if there is one. The process must outlive the log.
+    pub fn start(process: Option<u32>) -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = Arc::clone(&stop);
+        let thread = thread::spawn(move || {
+            let mut rows = Vec::new();
+            loop {
+                let last = stopped.load(Ordering::Relaxed);
+                rows.push(Row {
+                    unix_nanos: unix_nanos(),
+                    cpu: CpuTicks::read()?,
+                    process_seconds: process.map_or(Ok(0.0), process_cpu_seconds)?,
+                });
+                if last {
+                    return Ok(rows);
+                }
+                thread::sleep(LOG_INTERVAL);
+            }
+        });
+        Self {
+            stop,
+            thread: Some(thread),
+        }
+    }
+
+    /// Ends the log.
+    pub fn finish(mut self) -> Result<Logged> {
+        self.stop.store(true, Ordering::Relaxed);
+        let thread = self.thread.take().context("the log has ended already")?;
+        match thread.join() {
+            Ok(rows) => Ok(Logged { rows: rows? }),
+            Err(_) => bail!("the log's thread panicked"),
+        }
+    }
+}
+
+impl Drop for Log {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Logged {
+    /// The growth between two instants (Unix nanoseconds), which the log must cover.
+    pub fn growth(&self, start: u64, end: u64) -> Result<Growth> {
+        ensure!(start < end, "an empty span");
+        let (from, to) = (self.at(start)?, self.at(end)?);
+        Ok(Growth {
+            busy_seconds: (to.cpu.busy - from.cpu.busy) / TICKS_PER_SECOND,
+            steal_seconds: (to.cpu.steal - from.cpu.steal) / TICKS_PER_SECOND,
+            process_seconds: to.process_seconds - from.process_seconds,
+        })
+    }
+
+    /// The values at an instant, on the straight line between the rows around it.
+    fn at(&self, instant: u64) -> Result<Row> {
+        let after = self.rows.partition_point(|row| row.unix_nanos < instant);
+        let (Some(low), Some(high)) = (after.checked_sub(1), self.rows.get(after)) else {
+            bail!("the log does not cover {instant}");
+        };
+        let low = self.rows[low];
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "spans of minutes in nanoseconds fit 53 bits"
+        )]
+        let part = (instant - low.unix_nanos) as f64 / (high.unix_nanos - low.unix_nanos) as f64;
+        let between = |from: f64, to: f64| from + (to - from) * part;
+        Ok(Row {
+            unix_nanos: instant,
+            cpu: CpuTicks {
+                busy: between(low.cpu.busy, high.cpu.busy),
+                steal: between(low.cpu.steal, high.cpu.steal),
+            },
+            process_seconds: between(low.process_seconds, high.process_seconds),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Busy leaves out idle, iowait, steal and the guest fields that `user` holds already.
+    #[test]
+    fn busy_is_what_a_cpu_did() {
+        let ticks = CpuTicks::parse("cpu  1 2 4 100 200 8 16 32 64 128\ncpu0 0\n").unwrap();
+        assert_eq!(
+            ticks,
+            CpuTicks {
+                busy: 31.0,
+                steal: 32.0
+            }
+        );
+        assert!(CpuTicks::parse("cpu  1 2 4\n").is_err());
+    }
+
+    /// A name with spaces and parentheses does not shift the fields.
+    #[test]
+    fn process_names_do_not_shift_fields() {
+        let text = "7 (a) R (b) S 1 1 1 0 -1 0 0 0 0 0 250 50 0 0 20 0 1 0 5\n";
+        assert_eq!(parse_process_stat(text).unwrap(), 3.0);
+    }
+
+    /// Values between rows lie on the line; instants outside are errors.
+    #[test]
+    fn growth_is_interpolated() {
+        let row = |unix_nanos, busy| Row {
+            unix_nanos,
+            cpu: CpuTicks { busy, steal: 0.0 },
+            process_seconds: 0.0,
+        };
+        let logged = Logged {
+            rows: vec![row(100, 0.0), row(200, 100.0), row(300, 300.0)],
+        };
+        let growth = logged.growth(150, 250).unwrap();
+        assert!((growth.busy_seconds - 1.5).abs() < 1e-9, "{growth:?}");
+        assert!(logged.growth(50, 250).is_err());
+        assert!(logged.growth(150, 350).is_err());
+    }
+}

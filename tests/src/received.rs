@@ -1,0 +1,318 @@
+//! OTLP as it was received: a recording, or what a Collector's file exporter wrote.
+
+use std::{collections::BTreeMap, path::Path};
+
+use anyhow::{Context as _, Result, bail, ensure};
+use evenkeel_otlp::{
+    histogram::ExponentialHistogram,
+    invariants::{Origin, check_metrics, check_profiles},
+    recording::{self, Source},
+    view::{MetricsView, PointValueView, ProfileView, ProfilesView, SampleView, ValueRef},
+};
+use evenkeel_semconv::{
+    MetricDescriptor,
+    attribute::{EVENKEEL_COMMAND_TREE, PROCESS_EXECUTABLE_NAME},
+};
+use opentelemetry_proto::tonic::collector::{
+    metrics::v1::ExportMetricsServiceRequest, profiles::v1development::ExportProfilesServiceRequest,
+};
+
+use crate::evenkeel::Recording;
+
+/// Most complaints that are worth reading at once.
+const SHOWN: usize = 20;
+
+/// All requests, in the order they were received.
+#[derive(Clone, Debug)]
+pub struct Received {
+    origin: Origin,
+    /// Profiles.
+    pub profiles: Vec<ExportProfilesServiceRequest>,
+    /// Metrics.
+    pub metrics: Vec<ExportMetricsServiceRequest>,
+}
+
+/// A span of time in Unix nanoseconds, half open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Span {
+    /// First instant.
+    pub start: u64,
+    /// First instant behind it.
+    pub end: u64,
+}
+
+impl Span {
+    /// Its length.
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "spans of hours in nanoseconds fit 53 bits"
+    )]
+    pub fn seconds(self) -> f64 {
+        self.end.saturating_sub(self.start) as f64 / 1e9
+    }
+}
+
+/// What tests ask of a sample.
+#[derive(Debug)]
+pub struct Sample<'a> {
+    /// `process.executable.name`, of the sample or its resource.
+    pub process: Option<&'a str>,
+    /// Whether it belongs to the recorded command.
+    pub in_command_tree: bool,
+    /// The value in the profile's unit.
+    pub value: i64,
+    /// ELF virtual addresses, leaf first.
+    pub addresses: Vec<u64>,
+    profile: ProfileView<'a>,
+    view: SampleView<'a>,
+}
+
+impl<'a> Sample<'a> {
+    fn new(profile: ProfileView<'a>, view: SampleView<'a>) -> Self {
+        let mut sample = Self {
+            process: None,
+            in_command_tree: false,
+            value: view.value(),
+            addresses: view.frames().map(|frame| frame.address()).collect(),
+            profile,
+            view,
+        };
+        sample.process = sample.attribute(PROCESS_EXECUTABLE_NAME);
+        let marked = view.attributes().get(EVENKEEL_COMMAND_TREE);
+        sample.in_command_tree = marked == Some(ValueRef::Bool(true));
+        sample
+    }
+
+    /// A text attribute of the sample or, failing that, of its resource.
+    pub fn attribute(&self, name: &str) -> Option<&'a str> {
+        let of_resource = || self.profile.resource().text(name);
+        self.view.attributes().text(name).or_else(of_resource)
+    }
+}
+
+/// A distribution over everything that was recorded.
+#[derive(Clone, Copy, Debug)]
+pub struct Distribution {
+    /// Number of values.
+    pub count: u64,
+    /// Their sum in the metric's unit.
+    pub sum: f64,
+    /// Lower bound of the highest bucket that holds a value: the largest value is above it.
+    pub highest_lower_bound: f64,
+    /// Upper bound of that bucket: no value is above it.
+    pub highest_bound: f64,
+}
+
+/// The attributes that tell one series from another, as text.
+type Series = Vec<String>;
+
+impl Received {
+    /// Reads a recording made by `evenkeel record`.
+    pub fn from_recording(recording: &Recording) -> Result<Self> {
+        Self::from_file(&recording.path())
+    }
+
+    /// Reads a recording, or what a Collector's file exporter wrote.
+    pub fn from_file(path: &Path) -> Result<Self> {
+        let recording = recording::open(path).with_context(|| path.display().to_string())?;
+        let origin = match recording.source() {
+            Source::Evenkeel => Origin::Evenkeel,
+            Source::CollectorJson | Source::CollectorProto => Origin::Collector,
+        };
+        let mut received = Self {
+            origin,
+            profiles: Vec::new(),
+            metrics: Vec::new(),
+        };
+        for window in recording {
+            let window = window.with_context(|| path.display().to_string())?;
+            received.profiles.extend(window.profiles);
+            received.metrics.extend(window.metrics);
+        }
+        Ok(received)
+    }
+
+    /// Every profile whose sample type is `kind`.
+    fn each_profile<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = ProfileView<'a>> {
+        self.profiles
+            .iter()
+            .flat_map(|request| ProfilesView::new(request).profiles())
+            .filter(move |profile| profile.sample_type().name == kind)
+    }
+
+    /// Hands over every sample of the profiles whose sample type is `kind`.
+    pub fn each_sample(&self, kind: &str, mut take: impl FnMut(&Sample<'_>)) {
+        for profile in self.each_profile(kind) {
+            for sample in profile.samples() {
+                take(&Sample::new(profile, sample));
+            }
+        }
+    }
+
+    /// The sum of all values of a kind of profile, 0 without one.
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "sums of hours in nanoseconds fit 53 bits"
+    )]
+    pub fn profile_total(&self, kind: &str) -> f64 {
+        let mut total = 0;
+        self.each_sample(kind, |sample| total += sample.value);
+        total as f64
+    }
+
+    /// The spans of the windows that have a profile of `kind`, each once, in order.
+    pub fn windows(&self, kind: &str) -> Vec<Span> {
+        let mut spans: Vec<Span> = self
+            .each_profile(kind)
+            .map(|profile| {
+                let span = profile.span();
+                Span {
+                    start: span.start_unix_nanos,
+                    end: span.start_unix_nanos.saturating_add(span.duration_nanos),
+                }
+            })
+            .collect();
+        spans.sort_unstable();
+        spans.dedup();
+        spans
+    }
+
+    /// From the start of the first window with a profile of `kind` to the end of the last.
+    pub fn profiled_span(&self, kind: &str) -> Result<Span> {
+        let windows = self.windows(kind);
+        let first = windows
+            .first()
+            .with_context(|| format!("no profile of {kind}"))?;
+        let end = windows
+            .iter()
+            .map(|span| span.end)
+            .max()
+            .unwrap_or(first.end);
+        Ok(Span {
+            start: first.start,
+            end,
+        })
+    }
+
+    /// The last value of each series of a cumulative metric (or of each gauge), by its attributes.
+    fn last_values<'a>(&'a self, descriptor: &MetricDescriptor) -> BTreeMap<Series, LastPoint<'a>> {
+        let mut last = BTreeMap::<Series, LastPoint<'a>>::new();
+        for request in &self.metrics {
+            for metric in MetricsView::new(request).metrics() {
+                if metric.name() != descriptor.name {
+                    continue;
+                }
+                for point in metric.points() {
+                    let text = |(name, value): (&str, ValueRef<'_>)| format!("{name}={value}");
+                    let mut series: Series = metric.resource().iter().map(text).collect();
+                    series.sort_unstable();
+                    let mut own: Vec<String> = point.attributes().iter().map(text).collect();
+                    own.sort_unstable();
+                    series.extend(own.iter().cloned());
+                    let found = LastPoint {
+                        time: point.time_unix_nanos,
+                        attributes: own,
+                        value: point.value,
+                    };
+                    let slot = last.entry(series).or_insert_with(|| found.clone());
+                    if slot.time <= found.time {
+                        *slot = found;
+                    }
+                }
+            }
+        }
+        last
+    }
+
+    /// The sum of the last values of the series of a numeric metric that have all of `attributes`. An error
+    /// if there is no such metric at all; 0 if it has no such series.
+    pub fn last_sum(
+        &self,
+        descriptor: &MetricDescriptor,
+        attributes: &[(&str, &str)],
+    ) -> Result<f64> {
+        let values = self.last_values(descriptor);
+        ensure!(!values.is_empty(), "no metric {}", descriptor.name);
+        let wanted: Vec<String> = attributes
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        let mut sum = 0.0;
+        for point in values.values() {
+            if wanted
+                .iter()
+                .all(|wanted| point.attributes.contains(wanted))
+            {
+                sum += point.number(descriptor)?;
+            }
+        }
+        Ok(sum)
+    }
+
+    /// The last distributions of all series of a histogram, merged.
+    pub fn last_histogram(&self, descriptor: &MetricDescriptor) -> Result<Distribution> {
+        let mut merged: Option<ExponentialHistogram> = None;
+        for point in self.last_values(descriptor).into_values() {
+            let PointValueView::Exponential(histogram) = point.value else {
+                bail!("{} is not an exponential histogram", descriptor.name);
+            };
+            match &mut merged {
+                None => merged = Some(histogram),
+                Some(merged) => merged.merge(&histogram),
+            }
+        }
+        let merged = merged.with_context(|| format!("no metric {}", descriptor.name))?;
+        let highest = merged.buckets().last().map(|(index, _)| index);
+        let bound = |index| ExponentialHistogram::bound(merged.scale, index);
+        Ok(Distribution {
+            count: merged.count(),
+            sum: merged.sum,
+            highest_lower_bound: highest.map_or(0.0, bound),
+            highest_bound: highest.map_or(0.0, |index| bound(index + 1)),
+        })
+    }
+
+    /// Fails unless every request keeps the rules of OTLP, of the backends and of the registry, and profiles
+    /// that a Collector passed on keep them all the same.
+    pub fn check(&self) -> Result<()> {
+        let profiles = self
+            .profiles
+            .iter()
+            .flat_map(|request| check_profiles(request, self.origin));
+        let metrics = self.metrics.iter().flat_map(check_metrics);
+        let mut complaints: Vec<String> = profiles
+            .chain(metrics)
+            .map(|violation| violation.to_string())
+            .collect();
+        complaints.sort_unstable();
+        complaints.dedup();
+        ensure!(
+            complaints.is_empty(),
+            "{} rules are broken, among them\n  {}",
+            complaints.len(),
+            complaints[..complaints.len().min(SHOWN)].join("\n  ")
+        );
+        Ok(())
+    }
+}
+
+#[derive(Clone, Debug)]
+struct LastPoint<'a> {
+    time: u64,
+    attributes: Vec<String>,
+    value: PointValueView<'a>,
+}
+
+impl LastPoint<'_> {
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "counts of a test are far below 2^53"
+    )]
+    fn number(&self, descriptor: &MetricDescriptor) -> Result<f64> {
+        match self.value {
+            PointValueView::Int(number) => Ok(number as f64),
+            PointValueView::Double(number) => Ok(number),
+            _ => bail!("{} is a histogram", descriptor.name),
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! Builds the programs of `examples/workloads` and runs them.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+    time::Duration,
+};
+
+use anyhow::{Context as _, Result, ensure};
+
+use crate::child::{Finished, Running, run};
+
+/// Longest build of one workload: the first Go build compiles the standard library (about 20 s on two
+/// idle cores).
+const BUILD_LIMIT: Duration = Duration::from_secs(240);
+
+/// Flags that give every function of ours a frame pointer and a frame.
+const C_FLAGS: [&str; 7] = [
+    "-O1",
+    "-g",
+    "-Wall",
+    "-Werror",
+    "-pthread",
+    "-fno-omit-frame-pointer",
+    "-fno-optimize-sibling-calls",
+];
+
+/// A workload. The executable's name begins with `ek-`, so that no other process on the machine has it,
+/// and fits the 15 bytes of a command name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Workload {
+    /// `spinner SECONDS [CPU]`
+    Spinner,
+    /// `spinners COUNT SECONDS CPUS`
+    Spinners,
+    /// `recursion DEPTH SECONDS`
+    Recursion,
+    /// `fixed_work THREADS ROUNDS`
+    FixedWork,
+    /// `ping_pong ROUNDS [CPU]`
+    PingPong,
+    /// `hot_crate SECONDS`, Rust with v0 symbol names.
+    Rust,
+    /// `hot_go SECONDS` with symbols and DWARF.
+    Go,
+    /// `hot_go SECONDS` linked with `-s -w`.
+    GoStripped,
+}
+
+impl Workload {
+    /// The name of the process.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Spinner => "ek-spinner",
+            Self::Spinners => "ek-spinners",
+            Self::Recursion => "ek-recursion",
+            Self::FixedWork => "ek-fixed-work",
+            Self::PingPong => "ek-ping-pong",
+            Self::Rust => "ek-hot-rust",
+            Self::Go => "ek-hot-go",
+            Self::GoStripped => "ek-hot-go-strip",
+        }
+    }
+
+    fn source(self) -> &'static str {
+        match self {
+            Self::Spinner => "spinner.c",
+            Self::Spinners => "spinners.c",
+            Self::Recursion => "recursion.c",
+            Self::FixedWork => "fixed_work.c",
+            Self::PingPong => "ping_pong.c",
+            Self::Rust => "hot_crate.rs",
+            Self::Go | Self::GoStripped => "hot_go.go",
+        }
+    }
+
+    /// The command that builds it to `output`; run in the folder of the sources, so that no path of this
+    /// machine gets into the program.
+    fn compiler(self, output: &Path) -> Command {
+        let mut command;
+        match self {
+            Self::Rust => {
+                command = Command::new("rustc");
+                command.args(["--crate-name", "hot_crate", "--edition", "2024", "-O"]);
+                command.args(["-C", "symbol-mangling-version=v0"]);
+                command.args(["-C", "force-frame-pointers=yes"]);
+                command.args(["-C", "debuginfo=line-tables-only"]);
+            }
+            Self::Go | Self::GoStripped => {
+                command = Command::new("go");
+                command.args(["build", "-trimpath"]);
+                command.env("CGO_ENABLED", "0").env("GOTOOLCHAIN", "local");
+                if self == Self::GoStripped {
+                    command.args(["-ldflags", "-s -w"]);
+                }
+            }
+            _ => {
+                command = Command::new("cc");
+                command.args(C_FLAGS);
+            }
+        }
+        command.arg("-o").arg(output).arg(self.source());
+        command.current_dir(source_folder());
+        command
+    }
+
+    /// Builds it, unless it is there and newer than its source, and gives its path.
+    pub fn build(self) -> Result<PathBuf> {
+        let folder = target_folder()?.join("workloads");
+        fs::create_dir_all(&folder)?;
+        let output = folder.join(self.name());
+        if is_current(&output, &[self.source(), "workload.h"])? {
+            return Ok(output);
+        }
+        run(&mut self.compiler(&output), BUILD_LIMIT)?
+            .succeeded()
+            .with_context(|| format!("building {}", self.source()))?;
+        Ok(output)
+    }
+
+    /// A command that runs it.
+    pub fn command(self, arguments: &[&str]) -> Result<Command> {
+        let mut command = Command::new(self.build()?);
+        command.args(arguments);
+        Ok(command)
+    }
+
+    /// Starts it.
+    pub fn start(self, arguments: &[&str]) -> Result<Running> {
+        Running::start(&mut self.command(arguments)?)
+    }
+}
+
+/// Whether `output` is newer than each of `sources` and than this test program, which holds the flags.
+fn is_current(output: &Path, sources: &[&str]) -> Result<bool> {
+    let Ok(built) = fs::metadata(output).and_then(|metadata| metadata.modified()) else {
+        return Ok(false);
+    };
+    let mut inputs: Vec<PathBuf> = sources
+        .iter()
+        .map(|source| source_folder().join(source))
+        .collect();
+    inputs.push(std::env::current_exe()?);
+    for input in inputs {
+        let changed = fs::metadata(&input)
+            .and_then(|metadata| metadata.modified())
+            .with_context(|| input.display().to_string())?;
+        if changed >= built {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// The repository's root.
+pub fn repository() -> PathBuf {
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
+    tests.parent().unwrap_or(tests).to_owned()
+}
+
+fn source_folder() -> PathBuf {
+    repository().join("examples/workloads")
+}
+
+/// The profile's folder in the target directory, where this test program was built.
+pub fn target_folder() -> Result<PathBuf> {
+    let program = std::env::current_exe()?;
+    let folder = program
+        .ancestors()
+        .find(|folder| folder.join("deps").is_dir());
+    Ok(folder
+        .with_context(|| format!("{} is not in a target directory", program.display()))?
+        .to_owned())
+}
+
+/// What a workload printed behind `key `, as numbers, one list a line.
+pub fn printed(finished: &Finished, key: &str) -> Result<Vec<Vec<f64>>> {
+    let rows: Vec<Vec<f64>> = finished
+        .stdout
+        .lines()
+        .filter_map(|line| line.strip_prefix(key)?.strip_prefix(' '))
+        .map(|rest| {
+            rest.split_whitespace()
+                .map(|number| Ok(number.parse()?))
+                .collect()
+        })
+        .collect::<Result<_>>()?;
+    ensure!(
+        !rows.is_empty(),
+        "`{}` printed no {key}: {:?}",
+        finished.what,
+        finished.stdout
+    );
+    Ok(rows)
+}
