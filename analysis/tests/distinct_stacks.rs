@@ -3,7 +3,7 @@
 use std::{io, time::Instant};
 
 use evenkeel_analysis::{
-    report::{Format, Options, write},
+    report::{Format, Options, ReportError, write},
     summary::{Filter, Limits, Summary},
 };
 use opentelemetry_proto::tonic::{
@@ -136,16 +136,16 @@ impl io::Write for Sink {
     }
 }
 
-fn report(summary: &Summary, format: Format) -> Sink {
+fn report(summary: &Summary, format: Format) -> Result<Sink, ReportError> {
     let options = Options {
         format,
         ..Options::default()
     };
     let mut sink = Sink::default();
     let start = Instant::now();
-    write(summary, &options, &mut sink).unwrap();
+    write(summary, &options, &mut sink)?;
     println!("{format}: {:?}, {} bytes", start.elapsed(), sink.bytes);
-    sink
+    Ok(sink)
 }
 
 /// Every sample is in the folded output once, and the page stays of a size that a browser opens.
@@ -159,11 +159,11 @@ fn distinct_stacks_are_kept() {
     }
     println!("{distinct} samples read in {:?}", start.elapsed());
     assert_eq!(summary.profiles()["on_cpu"].samples.len() as u64, distinct);
-    assert_eq!(report(&summary, Format::Folded).sum, distinct);
-    report(&summary, Format::Text);
-    report(&summary, Format::Json);
-    report(&summary, Format::Pprof);
-    let page = report(&summary, Format::Html);
+    assert_eq!(report(&summary, Format::Folded).unwrap().sum, distinct);
+    report(&summary, Format::Text).unwrap();
+    report(&summary, Format::Json).unwrap();
+    report(&summary, Format::Pprof).unwrap();
+    let page = report(&summary, Format::Html).unwrap();
     assert!(page.bytes < 40_000_000, "{} bytes", page.bytes);
 }
 

@@ -14,7 +14,7 @@ use object::{
 
 use super::build_id::NoteBuildIds;
 
-/// Most executable segments kept. Linkers write one; four have been seen.
+/// Most executable segments kept; linkers write one or two.
 const MAX_SEGMENTS: usize = 64;
 
 /// Largest note segment or section read, in bytes. Build ids sit in notes of under 200 bytes.

@@ -181,7 +181,9 @@ impl ElfNames {
             self.counters.refused += 1;
             return None;
         }
-        while self.bytes + bytes > self.limits.bytes || self.parsed.len() >= self.limits.files {
+        while self.bytes.saturating_add(bytes) > self.limits.bytes
+            || self.parsed.len() >= self.limits.files
+        {
             let (_, oldest) = self.parsed.pop_lru()?;
             self.let_go(oldest);
         }

@@ -13,8 +13,8 @@ use super::{
     vdso::own_vdso,
 };
 
-/// Executables kept when nothing else bounds them. A node of 250 pods has some hundred images of
-/// some ten executable files; each costs a descriptor and about 1 KiB.
+/// Executables kept when nothing else bounds them: room for a hundred images of twenty executable
+/// files each. One costs a descriptor and its entry here.
 pub const DEFAULT_CAPACITY: usize = 2048;
 
 /// Raises the soft limit of open files to the hard one, and returns what it then is.
@@ -29,6 +29,15 @@ pub fn raise_file_limit() -> u64 {
         Ok(()) => limit.maximum.unwrap_or(u64::MAX),
         Err(_) => limit.current.unwrap_or(u64::MAX),
     }
+}
+
+/// Files that this process may have open.
+pub(crate) fn open_file_limit() -> usize {
+    getrlimit(Resource::Nofile)
+        .current
+        .map_or(usize::MAX, |limit| {
+            usize::try_from(limit).unwrap_or(usize::MAX)
+        })
 }
 
 /// What happened to the table since it was made.
@@ -59,14 +68,9 @@ impl ExecutableTable {
     /// have open; [`raise_file_limit`] comes first. `evictions` tells the symbolizer which
     /// executables to forget.
     pub fn new(capacity: usize, evictions: Option<Evictions>) -> Self {
-        let open_files = getrlimit(Resource::Nofile)
-            .current
-            .map_or(usize::MAX, |limit| {
-                usize::try_from(limit).unwrap_or(usize::MAX)
-            });
         let mut table = Self {
             executables: LruCache::unbounded(),
-            capacity: capacity.min(open_files / 2).max(1),
+            capacity: capacity.min(open_file_limit() / 2).max(1),
             next_id: 1,
             vdso: None,
             evictions,

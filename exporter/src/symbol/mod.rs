@@ -9,11 +9,15 @@
 
 pub mod address_space;
 pub mod build_id;
+mod cpp_name;
 pub mod demangle;
 mod elf_image;
 mod elf_names;
 pub mod executable;
 pub mod executable_table;
+#[cfg(test)]
+mod figures;
+mod frame_source;
 mod function_table;
 pub mod inspect;
 pub mod kallsyms;

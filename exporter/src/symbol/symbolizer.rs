@@ -9,7 +9,7 @@ use std::{
     num::NonZeroUsize,
     path::PathBuf,
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
     thread,
@@ -18,20 +18,14 @@ use std::{
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, SendTimeoutError, Sender, TrySendError};
 use evenkeel_otlp::model::{Frame, FrameType};
-use lru::LruCache;
 
 use super::{
-    elf_names::{ElfLimits, ElfNames},
     executable::Executable,
-    function_table::FunctionTable,
-    kernel::KernelNames,
+    frame_source::{FrameSource, unnamed},
 };
 
 /// Batches and evictions that wait; each batch is one window's new addresses.
 const QUEUE: usize = 64;
-
-/// `FrameKey::executable` of kernel addresses; executables count from 1.
-const KERNEL: u32 = 0;
 
 /// How names are looked up.
 #[derive(Clone, Debug)]
@@ -43,10 +37,11 @@ pub struct SymbolizerSettings {
     /// Whether to read DWARF for files, lines and inlined functions, out of the executables and
     /// out of the debug files installed on this host.
     pub lines: bool,
-    /// Frames kept. One takes about 200 bytes with its share of names; a busy node showed some
-    /// ten thousand distinct addresses.
+    /// Frames kept. 65,536 frames of a Rust program, with their long names, took 24 MiB; C takes
+    /// half of that.
     pub frames: NonZeroUsize,
-    /// Files whose symbol tables are held at a time; each costs two descriptors.
+    /// Files whose symbol tables are held at a time, and at most an eighth of the files that this
+    /// process may have open; each costs two or three descriptors.
     pub files: usize,
     /// Bytes of symbol tables (with `lines`, of debug information too) held at a time. They are
     /// mapped from their files; the index made from them is about a tenth of it.
@@ -182,7 +177,7 @@ pub struct SymbolizerCounters {
 /// The counters as both sides see them.
 #[derive(Debug, Default)]
 struct SharedCounters {
-    latest: std::sync::Mutex<SymbolizerCounters>,
+    latest: Mutex<SymbolizerCounters>,
     evictions_lost: AtomicU64,
     timeouts: AtomicU64,
 }
@@ -220,7 +215,7 @@ impl Symbolizer {
         let shared = Arc::clone(&counters);
         thread::Builder::new()
             .name("symbolizer".into())
-            .spawn(move || Worker::new(&settings, shared).run(&incoming))?;
+            .spawn(move || serve(&settings, &incoming, &shared))?;
         Ok(Self { queue, counters })
     }
 
@@ -269,7 +264,7 @@ impl Symbolizer {
             .counters
             .latest
             .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
+            .unwrap_or_else(PoisonError::into_inner);
         SymbolizerCounters {
             evictions_lost: self.counters.evictions_lost.load(Ordering::Relaxed),
             timeouts: self.counters.timeouts.load(Ordering::Relaxed),
@@ -287,181 +282,20 @@ impl Evictions {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct FrameKey {
-    executable: u32,
-    address: Address,
-}
-
-/// What the thread owns.
-struct Worker {
-    elf: ElfNames,
-    kernel: KernelNames,
-    kernel_generation: u64,
-    functions: FunctionTable,
-    frames: LruCache<FrameKey, Arc<Frame>>,
-    counters: SymbolizerCounters,
-    shared: Arc<SharedCounters>,
-}
-
-impl Worker {
-    fn new(settings: &SymbolizerSettings, shared: Arc<SharedCounters>) -> Self {
-        Self {
-            elf: ElfNames::new(ElfLimits {
-                lines: settings.lines,
-                files: settings.files.max(1),
-                bytes: settings.table_bytes,
-            }),
-            kernel: KernelNames::new(&settings.proc_root, &settings.sys_root),
-            kernel_generation: 0,
-            functions: FunctionTable::new(),
-            frames: LruCache::sparse(settings.frames),
-            counters: SymbolizerCounters::default(),
-            shared,
-        }
-    }
-
-    fn run(mut self, incoming: &Receiver<Message>) {
-        for message in incoming {
-            match message {
-                Message::Batch { batch, reply } => {
-                    let names = self.names(&batch);
-                    self.publish();
-                    // The asker may have given up; the frames are in the cache all the same.
-                    let _ = reply.send(names);
-                }
-                Message::Forget(id) => self.elf.forget(id),
+fn serve(settings: &SymbolizerSettings, incoming: &Receiver<Message>, counters: &SharedCounters) {
+    let mut source = FrameSource::new(settings);
+    for message in incoming {
+        match message {
+            Message::Batch { batch, reply } => {
+                let names = source.names(&batch);
+                *counters
+                    .latest
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner) = source.counters();
+                // The asker may have given up; the frames are kept all the same.
+                let _ = reply.send(names);
             }
+            Message::Forget(id) => source.forget(id),
         }
-    }
-
-    fn names(&mut self, batch: &Batch) -> Names {
-        Names {
-            user: batch
-                .user
-                .iter()
-                .map(|(executable, addresses)| self.user(executable, addresses))
-                .collect(),
-            kernel: self.kernel(&batch.kernel),
-        }
-    }
-
-    fn user(&mut self, executable: &Executable, addresses: &[Address]) -> Vec<Arc<Frame>> {
-        let key = |address| FrameKey {
-            executable: executable.id,
-            address,
-        };
-        let mut found: Vec<Option<Arc<Frame>>> = addresses
-            .iter()
-            .map(|address| self.frames.get(&key(*address)).map(Arc::clone))
-            .collect();
-        let missing: Vec<Address> = addresses
-            .iter()
-            .zip(&found)
-            .filter(|(_, frame)| frame.is_none())
-            .map(|(address, _)| *address)
-            .collect();
-        self.counters.hits += (addresses.len() - missing.len()) as u64;
-        self.counters.misses += missing.len() as u64;
-        if !missing.is_empty() {
-            let lookups: Vec<u64> = missing.iter().map(|address| address.lookup()).collect();
-            let lines = self.elf.find(executable, &lookups, &mut self.functions);
-            let mut fresh = missing.iter().zip(lines);
-            for slot in found.iter_mut().filter(|slot| slot.is_none()) {
-                let Some((address, lines)) = fresh.next() else {
-                    break;
-                };
-                let mut frame = unnamed(executable, *address);
-                if lines.lines.is_empty() {
-                    self.counters.unnamed += 1;
-                } else {
-                    frame.frame_type = lines.frame_type;
-                    frame.lines = lines.lines;
-                }
-                let frame = Arc::new(frame);
-                self.keep(key(*address), &frame);
-                *slot = Some(frame);
-            }
-        }
-        found
-            .into_iter()
-            .zip(addresses)
-            .map(|(frame, address)| {
-                frame.unwrap_or_else(|| Arc::new(unnamed(executable, *address)))
-            })
-            .collect()
-    }
-
-    fn kernel(&mut self, addresses: &[Address]) -> Vec<Arc<Frame>> {
-        if addresses.is_empty() {
-            return Vec::new();
-        }
-        self.kernel.refresh();
-        self.drop_old_kernel_frames();
-        let frames = addresses
-            .iter()
-            .map(|address| {
-                let key = FrameKey {
-                    executable: KERNEL,
-                    address: *address,
-                };
-                if let Some(frame) = self.frames.get(&key) {
-                    self.counters.hits += 1;
-                    return Arc::clone(frame);
-                }
-                self.counters.misses += 1;
-                let frame = self.kernel.frame(*address, &mut self.functions);
-                self.counters.unnamed += u64::from(frame.lines.is_empty());
-                self.keep(key, &frame);
-                frame
-            })
-            .collect();
-        self.drop_old_kernel_frames();
-        frames
-    }
-
-    /// After kallsyms was read again, an address may have another name.
-    fn drop_old_kernel_frames(&mut self) {
-        if self.kernel.generation() != self.kernel_generation {
-            self.kernel_generation = self.kernel.generation();
-            self.frames.retain(|key, _| key.executable != KERNEL);
-        }
-    }
-
-    fn keep(&mut self, key: FrameKey, frame: &Arc<Frame>) {
-        if let Some((dropped, _)) = self.frames.push(key, Arc::clone(frame))
-            && dropped != key
-        {
-            self.counters.frames_evicted += 1;
-        }
-    }
-
-    fn publish(&mut self) {
-        let elf = self.elf.counters();
-        self.counters = SymbolizerCounters {
-            frames: self.frames.len() as u64,
-            files_parsed: elf.parsed,
-            files_let_go: elf.let_go,
-            files: self.elf.files() as u64,
-            table_bytes: self.elf.bytes(),
-            files_changed: elf.changed,
-            files_refused: elf.refused,
-            kernel_symbols: self.kernel.len() as u64,
-            ..self.counters
-        };
-        *self
-            .shared
-            .latest
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner) = self.counters;
-    }
-}
-
-fn unnamed(executable: &Executable, address: Address) -> Frame {
-    Frame {
-        mapping: Some(Arc::clone(&executable.mapping)),
-        address: address.value,
-        lines: Vec::new(),
-        frame_type: Some(FrameType::Native),
     }
 }

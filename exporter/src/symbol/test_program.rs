@@ -65,9 +65,17 @@ impl TestProgram {
             .stdin(Stdio::null())
             .spawn()
             .expect("start the program");
-        let exe = format!("/proc/{}/exe", child.id());
+        // The link to the executable changes before the executable is mapped.
+        let maps = format!("/proc/{}/maps", child.id());
+        let path = self.path.to_str().expect("text");
+        let is_mapped = || {
+            fs::read_to_string(&maps).is_ok_and(|maps| {
+                maps.lines()
+                    .any(|line| line.contains(" r-xp ") && line.ends_with(path))
+            })
+        };
         let started = Instant::now();
-        while fs::read_link(&exe).ok().as_deref() != Some(&*self.path) {
+        while !is_mapped() {
             assert!(started.elapsed() < Duration::from_secs(10), "no exec");
             thread::sleep(Duration::from_millis(1));
         }

@@ -3,19 +3,27 @@
 use std::{collections::HashSet, hash::Hash};
 
 use evenkeel_semconv::attribute;
-use opentelemetry_proto::tonic::profiles::v1development::{
-    Function, KeyValueAndUnit, Link, Location, Mapping, ProfilesDictionary, Stack,
+use opentelemetry_proto::tonic::{
+    common::v1::AnyValue,
+    profiles::v1development::{
+        Function, KeyValueAndUnit, Link, Location, Mapping, ProfilesDictionary, Stack,
+    },
 };
 use prost::Message;
 
 use super::{
-    Findings, Rule,
+    Findings, Origin, Rule,
     resource::{Owner, attributes},
 };
 use crate::view::{Attributes, Dictionary};
 
 /// Zero values, duplicates, and what each entry must hold. Indices are checked where they are used.
-pub(super) fn tables(findings: &mut Findings, tables: &ProfilesDictionary) {
+pub(super) fn tables(findings: &mut Findings, tables: &ProfilesDictionary, origin: Origin) {
+    // A Collector writes the unset value as a message without a value.
+    let zero_attribute = KeyValueAndUnit {
+        value: attribute_table_value(tables).filter(|_| origin == Origin::Collector),
+        ..KeyValueAndUnit::default()
+    };
     let ProfilesDictionary {
         mapping_table,
         location_table,
@@ -49,7 +57,7 @@ pub(super) fn tables(findings: &mut Findings, tables: &ProfilesDictionary) {
         findings,
         "attribute_table",
         attribute_table,
-        &KeyValueAndUnit::default(),
+        &zero_attribute,
     );
     table(findings, "stack_table", stack_table, &Stack::default());
 
@@ -109,6 +117,12 @@ pub(super) fn tables(findings: &mut Findings, tables: &ProfilesDictionary) {
         let at = format!("link_table[{index}]");
         findings.require(sizes == (16, 8), Rule::LinkSize, at, format!("{sizes:?}"));
     }
+}
+
+/// The first attribute's value if it is there and empty.
+fn attribute_table_value(tables: &ProfilesDictionary) -> Option<AnyValue> {
+    let value = tables.attribute_table.first()?.value.clone();
+    value.filter(|value| value.value.is_none())
 }
 
 /// An entry by value, as something that can be told apart.

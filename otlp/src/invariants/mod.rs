@@ -73,3 +73,6 @@ impl Findings {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

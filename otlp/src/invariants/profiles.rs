@@ -32,7 +32,7 @@ pub fn check_profiles(request: &ExportProfilesServiceRequest, origin: Origin) ->
     if request.dictionary.is_none() {
         findings.add(Rule::Dictionary, "request", "none");
     } else {
-        dictionary::tables(&mut findings, tables);
+        dictionary::tables(&mut findings, tables, origin);
     }
     let mut check = Check {
         findings,

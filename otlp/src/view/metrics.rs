@@ -206,3 +206,49 @@ fn exponential(point: &proto::ExponentialHistogramDataPoint) -> Option<PointView
         value: PointValueView::Exponential(histogram),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use proto::{ExponentialHistogramDataPoint, Metric, exponential_histogram_data_point::Buckets};
+
+    use super::*;
+
+    /// Points of impossible scales and points without a value are left out, the others stay.
+    #[test]
+    fn impossible_points_are_left_out() {
+        let exponential = |scale| ExponentialHistogramDataPoint {
+            scale,
+            positive: Some(Buckets {
+                offset: i32::MAX,
+                bucket_counts: vec![0, 1],
+            }),
+            ..ExponentialHistogramDataPoint::default()
+        };
+        let metric = Metric {
+            data: Some(metric::Data::ExponentialHistogram(
+                proto::ExponentialHistogram {
+                    data_points: [i32::MIN, -12, 5, 21].map(exponential).to_vec(),
+                    aggregation_temporality: 99,
+                },
+            )),
+            ..Metric::default()
+        };
+        let view = MetricView {
+            resource: &[],
+            metric: &metric,
+        };
+        assert_eq!(view.points().len(), 1);
+        assert_eq!(view.temporality(), Temporality::Unspecified);
+        let empty = Metric {
+            data: Some(metric::Data::Gauge(proto::Gauge {
+                data_points: vec![proto::NumberDataPoint::default()],
+            })),
+            ..Metric::default()
+        };
+        let view = MetricView {
+            resource: &[],
+            metric: &empty,
+        };
+        assert!(view.points().is_empty());
+    }
+}

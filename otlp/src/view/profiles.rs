@@ -295,3 +295,101 @@ impl<'a> LineView<'a> {
         self.line.column
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proto::{Line, Location, Profile, ProfilesDictionary, ResourceProfiles, Sample};
+    use proto::{ScopeProfiles, Stack};
+
+    use super::*;
+
+    fn request(
+        sample: Sample,
+        dictionary: Option<ProfilesDictionary>,
+    ) -> ExportProfilesServiceRequest {
+        ExportProfilesServiceRequest {
+            resource_profiles: vec![ResourceProfiles {
+                scope_profiles: vec![ScopeProfiles {
+                    profiles: vec![Profile {
+                        samples: vec![sample],
+                        ..Profile::default()
+                    }],
+                    ..ScopeProfiles::default()
+                }],
+                ..ResourceProfiles::default()
+            }],
+            dictionary,
+        }
+    }
+
+    /// Indices below zero or beyond the end read as unset, everywhere; nothing panics, with a
+    /// dictionary or without.
+    #[test]
+    fn bad_indices_read_as_unset() {
+        for bad in [i32::MIN, -1, 0, 1, 7, i32::MAX] {
+            let location = Location {
+                mapping_index: bad,
+                address: 9,
+                lines: vec![Line {
+                    function_index: bad,
+                    ..Line::default()
+                }],
+                attribute_indices: vec![bad],
+            };
+            let tables = ProfilesDictionary {
+                location_table: vec![Location::default(), location],
+                stack_table: vec![
+                    Stack::default(),
+                    Stack {
+                        location_indices: vec![1, bad],
+                    },
+                ],
+                ..ProfilesDictionary::default()
+            };
+            for (stack_index, tables) in
+                [(1, Some(tables.clone())), (bad, Some(tables)), (bad, None)]
+            {
+                let sample = Sample {
+                    stack_index,
+                    attribute_indices: vec![bad],
+                    ..Sample::default()
+                };
+                let request = request(sample, tables);
+                let profile = ProfilesView::new(&request).profiles().next().unwrap();
+                assert_eq!(profile.sample_type(), ValueTypeView::default());
+                assert_eq!(profile.resource().iter().count(), 0);
+                let sample = profile.samples().next().unwrap();
+                assert_eq!(sample.attributes().iter().count(), 0);
+                for frame in sample.frames() {
+                    assert_eq!((frame.module(), frame.frame_type()), ("", None));
+                    assert_eq!(
+                        (frame.segment(), frame.build_id(BuildId::Gnu)),
+                        (None, None)
+                    );
+                    assert!(frame.lines().all(|line| line.function().is_empty()));
+                    assert!(frame.lines().all(|line| line.file().is_empty()));
+                }
+            }
+        }
+    }
+
+    /// A sample's value is its total in each of the three shapes that OTLP knows.
+    #[test]
+    fn values_of_all_shapes() {
+        let value = |values: &[i64], times: &[u64]| {
+            let sample = Sample {
+                values: values.to_vec(),
+                timestamps_unix_nano: times.to_vec(),
+                ..Sample::default()
+            };
+            let request = request(sample, None);
+            let profile = ProfilesView::new(&request).profiles().next().unwrap();
+            profile.samples().next().unwrap().value()
+        };
+        assert_eq!(value(&[7], &[]), 7);
+        assert_eq!(value(&[], &[10, 11, 12]), 3);
+        assert_eq!(value(&[5, 6], &[10, 11]), 11);
+        assert_eq!(value(&[i64::MAX, 1], &[10, 11]), i64::MAX);
+        assert_eq!(value(&[], &[]), 0);
+    }
+}

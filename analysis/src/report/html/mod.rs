@@ -18,9 +18,10 @@ use evenkeel_semconv::attribute::value::{
 
 use self::escape::text;
 use super::{
-    Options, ReportError, chosen,
+    Grouping, Options, ReportError, chosen,
     label::{Detail, Labels},
     overview::Overview,
+    ranking::OwnerKey,
     units::{amount, grouped, percent, saturated, seconds, utc},
 };
 use crate::summary::{Profile, Summary};
@@ -50,7 +51,7 @@ pub(super) fn write(
     head(summary, &overview, &title, out)?;
     timelines(summary, &overview, out)?;
     let labels = Labels::new(summary.stacks(), detail);
-    profile_panels(summary, &profiles, &labels, out)?;
+    profile_panels(summary, &profiles, &labels, owner_key(options.by), out)?;
     account::waits(&overview, out)?;
     account::platform(&overview, out)?;
     writeln!(
@@ -147,10 +148,20 @@ fn timelines(summary: &Summary, overview: &Overview, out: &mut dyn Write) -> io:
     Ok(())
 }
 
+/// What stands beside the functions.
+fn owner_key(by: Grouping) -> OwnerKey {
+    match by {
+        Grouping::Function | Grouping::Line | Grouping::Process => OwnerKey::Process,
+        Grouping::Container => OwnerKey::Container,
+        Grouping::Service => OwnerKey::Service,
+    }
+}
+
 fn profile_panels(
     summary: &Summary,
     profiles: &[(&str, &Profile)],
     labels: &Labels,
+    owners: OwnerKey,
     out: &mut dyn Write,
 ) -> Result<(), ReportError> {
     if profiles.is_empty() {
@@ -185,7 +196,7 @@ fn profile_panels(
         }
         write!(out, "<div class=\"columns\">")?;
         tables::functions(summary, profile, labels, out)?;
-        tables::processes(summary, profile, out)?;
+        tables::owners(summary, profile, owners, out)?;
         writeln!(out, "</div></div>")?;
     }
     writeln!(out, "</section>")?;
@@ -226,7 +237,7 @@ fn flame_graph(name: &str, flame: &flame::Flame, out: &mut dyn Write) -> io::Res
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Format, Options, write};
+    use super::super::{Format, Grouping, Options, write};
     use crate::{
         fixture::{self, ON_CPU, Profiles, string},
         summary::{Filter, Limits, Summary},
@@ -286,6 +297,20 @@ mod tests {
             framed.contains("&lt;script&gt;alert(1)"),
             "the name is drawn"
         );
+    }
+
+    /// The table beside the functions counts by what was asked for.
+    #[test]
+    fn counts_by_container() {
+        let options = Options {
+            format: Format::Html,
+            by: Grouping::Container,
+            ..Options::default()
+        };
+        let mut out = Vec::new();
+        write(&fixture::summary(Filter::default()), &options, &mut out).unwrap();
+        let page = String::from_utf8(out).unwrap();
+        assert!(page.contains("<td class=\"name\">001122334455</td><td class=\"name\">web</td>"));
     }
 
     /// Nothing is loaded from elsewhere, and the policy says so too.

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use super::{
     super::{
         label::Labels,
-        ranking::{self, OwnerKey},
+        ranking::{self, OwnerKey, or_dash, short_container},
         units::{grouped, percent, saturated},
     },
     escape::text,
@@ -85,28 +85,57 @@ pub(super) fn functions(
     table("Functions", &columns, rows, ranked.len(), out)
 }
 
-/// Processes by value.
-pub(super) fn processes(
+/// Processes, containers or services by value.
+pub(super) fn owners(
     summary: &Summary,
     profile: &Profile,
+    key: OwnerKey,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let owners = ranking::owners(summary, profile, OwnerKey::Process, |_| true);
+    let owners = ranking::owners(summary, profile, key, |_| true);
+    let share = ("share %", "share");
+    let (heading, columns) = match key {
+        OwnerKey::Process => (
+            "Processes",
+            vec![
+                share,
+                ("process", "name"),
+                ("pid", "number"),
+                ("service", "name"),
+                ("container", "name"),
+            ],
+        ),
+        OwnerKey::Container => (
+            "Containers",
+            vec![
+                share,
+                ("container", "name"),
+                ("service", "name"),
+                ("processes", "name"),
+            ],
+        ),
+        OwnerKey::Service => (
+            "Services",
+            vec![share, ("service", "name"), ("processes", "name")],
+        ),
+    };
     let rows = owners.iter().take(ROWS).map(|row| {
-        vec![
-            percent(row.value as f64, profile.total as f64),
-            row.name.clone(),
-            row.pids_text(),
-            row.services_text(),
-            row.container_text(),
-        ]
+        let mut cells = vec![percent(row.value as f64, profile.total as f64)];
+        match key {
+            OwnerKey::Process => cells.extend([
+                row.name.clone(),
+                row.pids_text(),
+                row.services_text(),
+                row.container_text(),
+            ]),
+            OwnerKey::Container => cells.extend([
+                short_container(&row.name),
+                row.services_text(),
+                row.processes_text(),
+            ]),
+            OwnerKey::Service => cells.extend([or_dash(&row.name), row.processes_text()]),
+        }
+        cells
     });
-    let columns = [
-        ("share %", "share"),
-        ("process", "name"),
-        ("pid", "number"),
-        ("service", "name"),
-        ("container", "name"),
-    ];
-    table("Processes", &columns, rows, owners.len(), out)
+    table(heading, &columns, rows, owners.len(), out)
 }

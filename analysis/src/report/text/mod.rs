@@ -73,7 +73,7 @@ impl Page<'_> {
         let mut line = format!("  {word:<width$}", width = INDENT - 2);
         let mut used = INDENT;
         for (index, item) in items.iter().enumerate() {
-            let length = item.chars().count();
+            let length = visible(item);
             if index > 0 && used + 2 + length > self.width {
                 writeln!(self.out, "{}", line.trim_end())?;
                 line = " ".repeat(INDENT);
@@ -87,6 +87,18 @@ impl Page<'_> {
         }
         writeln!(self.out, "{}", line.trim_end())
     }
+}
+
+/// Characters that take a column: all but the escapes of [`Page::tone`].
+fn visible(text: &str) -> usize {
+    let mut in_escape = false;
+    text.chars()
+        .filter(|&c| {
+            let shown = !in_escape && c != '\x1b';
+            in_escape = if in_escape { c != 'm' } else { c == '\x1b' };
+            shown
+        })
+        .count()
 }
 
 /// Writes the report of one profile.
@@ -239,5 +251,6 @@ mod tests {
             "{coloured}"
         );
         assert_eq!(plain, text(&Options::default()));
+        assert_eq!(visible("\x1b[31msteal\x1b[0m m"), "steal m".len());
     }
 }

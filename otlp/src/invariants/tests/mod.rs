@@ -1,0 +1,4 @@
+//! One test per rule.
+
+mod metrics;
+mod profiles;
