@@ -224,6 +224,21 @@ impl Received {
         last
     }
 
+    /// The instants at which a metric has points, each once, in order.
+    pub fn point_times(&self, descriptor: &MetricDescriptor) -> Vec<u64> {
+        let mut times: Vec<u64> = self
+            .metrics
+            .iter()
+            .flat_map(|request| MetricsView::new(request).metrics())
+            .filter(|metric| metric.name() == descriptor.name)
+            .flat_map(|metric| metric.points())
+            .map(|point| point.time_unix_nanos)
+            .collect();
+        times.sort_unstable();
+        times.dedup();
+        times
+    }
+
     /// The sum of the last values of the series of a numeric metric that have all of `attributes`. An error
     /// if there is no such metric at all; 0 if it has no such series.
     pub fn last_sum(

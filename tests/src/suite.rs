@@ -5,7 +5,13 @@
 //! the closing line and is written to the file named by `EVENKEEL_TEST_SKIPS`. With `CI=true` or
 //! `EVENKEEL_TEST_NO_SKIP=1` it fails instead.
 
-use std::{fs::OpenOptions, io::Write as _, process::ExitCode, time::Instant};
+use std::{
+    fs::{File, OpenOptions, TryLockError},
+    io::Write as _,
+    process::ExitCode,
+    thread,
+    time::{Duration, Instant},
+};
 
 use anyhow::Result;
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
@@ -67,6 +73,30 @@ impl std::fmt::Display for Skip {
 
 impl std::error::Error for Skip {}
 
+/// Longest wait for another run: three times what a whole run takes.
+const TURN_LIMIT: Duration = Duration::from_secs(15 * 60);
+
+/// Two runs on one machine would measure each other's load, so the second waits for its turn. The lock is
+/// gone with the file's handle; `None` after the longest wait or where there is no place for the file.
+fn wait_for_turn() -> Option<File> {
+    let path = std::env::temp_dir().join("evenkeel-end-to-end.lock");
+    let file = OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(path)
+        .ok()?;
+    let start = Instant::now();
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Some(file),
+            Err(TryLockError::WouldBlock) if start.elapsed() < TURN_LIMIT => {
+                thread::sleep(Duration::from_secs(1));
+            }
+            Err(_) => return None,
+        }
+    }
+}
+
 /// Runs `tests` as the command line says. For `main` of a test file.
 pub fn run(tests: &[Test]) -> ExitCode {
     let mut arguments = Arguments::from_args();
@@ -84,6 +114,7 @@ pub fn run(tests: &[Test]) -> ExitCode {
         let test = *test;
         trials.push(Trial::ignorable_test(test.name, move || conclude(&test)));
     }
+    let _turn = (!arguments.list).then(wait_for_turn);
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
