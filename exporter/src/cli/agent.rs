@@ -5,7 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use evenkeel_otlp::{
     encode,
-    model::{MetricGroup, Span, Window},
+    model::Window,
     temporality::{DeltaStage, TemporalityPreference},
 };
 use prost::Message as _;
@@ -88,8 +88,7 @@ pub(super) fn run(arguments: &AgentArguments, mut problems: Problems) -> Outcome
     tracing::info!(?end, "Stopping.");
     capture_loop::flush(&mut capture, &mut exporter)?;
     if interval.is_some() {
-        let (span, groups) = capture.metrics_now();
-        exporter.metrics(span, groups)?;
+        exporter.reading(capture.reading())?;
     }
     // The capture ends first: what it counted last is in the last export about the agent.
     drop(capture);
@@ -206,13 +205,8 @@ impl Sink for Exporter {
         Ok(())
     }
 
-    fn metrics(&mut self, span: Span, groups: Vec<MetricGroup>) -> Result<(), Failure> {
-        let mut window = Window {
-            span,
-            profiles: Vec::new(),
-            metrics: groups,
-        };
-        self.push_metrics(&mut window);
+    fn reading(&mut self, mut reading: Window) -> Result<(), Failure> {
+        self.push_metrics(&mut reading);
         Ok(())
     }
 }

@@ -101,6 +101,8 @@ pub(super) fn run(arguments: &RecordArguments, mut problems: Problems) -> Outcom
     let child = start_command(&arguments.command, &capture, &sender)?;
     let duration = duration.or_else(|| child.is_none().then_some(DEFAULT_DURATION));
     let mut recorder = Recorder::new(writer, path, duration);
+    // What the kernel counts since boot needs a point to count from.
+    recorder.reading(capture.reading())?;
     let code = record(&mut capture, &messages, child, duration, &mut recorder)?;
     recorder.finish()?;
     Ok(code)
@@ -157,7 +159,12 @@ fn record(
                     stopping = true;
                     pass_on(signal, pid);
                 }
-                _ => {
+                // Interrupting a recording is how one ends it.
+                None => {
+                    capture_loop::flush(capture, recorder)?;
+                    return Ok(0);
+                }
+                Some(_) => {
                     capture_loop::flush(capture, recorder)?;
                     return Ok(u8::try_from(SIGNALLED + signal).unwrap_or(1));
                 }
@@ -257,6 +264,12 @@ impl Recorder {
 }
 
 impl Sink for Recorder {
+    fn reading(&mut self, reading: Window) -> Result<(), Failure> {
+        let metrics = encode::encode_metrics(&reading, &self.encoding);
+        self.writer.append(reading.span, &[], &metrics.requests)?;
+        Ok(())
+    }
+
     fn window(&mut self, window: Window, summary: WindowSummary) -> Result<(), Failure> {
         let profiles = encode::encode_profiles(&window, &self.encoding);
         let metrics = encode::encode_metrics(&window, &self.encoding);
