@@ -3,7 +3,8 @@
  * WAIT_NANOSECONDS`. Usage: spinners COUNT SECONDS CPUS */
 #include "workload.h"
 
-#include <string.h>
+#include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 __attribute__((noinline)) void spin(double end)
@@ -51,6 +52,8 @@ int main(int argc, char **argv)
             return 1;
         }
         if (child == 0) {
+            /* Killing the parent ends the load. */
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
             pin(i % cpus);
             spin(end);
             print_schedstat();

@@ -3,23 +3,25 @@
 use std::{
     fs::File,
     io::{Read as _, Seek as _},
-    os::unix::process::ExitStatusExt as _,
+    os::unix::process::{CommandExt as _, ExitStatusExt as _},
     process::{Child, Command, ExitStatus, Stdio},
     thread,
     time::{Duration, Instant},
 };
 
 use anyhow::{Context as _, Result, bail};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 /// How often a wait looks. Short against every duration that the tests measure.
 const POLL: Duration = Duration::from_millis(5);
 
-/// A running child; killed, by its own pid, when dropped.
+/// A running child in a process group of its own. When dropped, it and what it started in that group are
+/// killed: a test that fails half-way must not leave load behind for the next one.
 #[derive(Debug)]
 pub struct Running {
     what: String,
     child: Child,
+    reaped: bool,
     started: Instant,
     stdout: File,
     stderr: File,
@@ -88,11 +90,13 @@ impl Running {
             .stdin(Stdio::null())
             .stdout(stdout.try_clone()?)
             .stderr(stderr.try_clone()?)
+            .process_group(0)
             .spawn()
             .with_context(|| format!("starting `{what}`"))?;
         Ok(Self {
             what,
             child,
+            reaped: false,
             started: Instant::now(),
             stdout,
             stderr,
@@ -106,14 +110,25 @@ impl Running {
 
     /// Sends a signal to the child.
     pub fn signal(&self, signal: Signal) -> Result<()> {
-        let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
-        let pid = pid.with_context(|| format!("pid of `{}`", self.what))?;
+        let pid = self
+            .raw_pid()
+            .with_context(|| format!("pid of `{}`", self.what))?;
         kill_process(pid, signal).with_context(|| format!("signalling `{}`", self.what))
+    }
+
+    fn raw_pid(&self) -> Option<Pid> {
+        Pid::from_raw(i32::try_from(self.child.id()).ok()?)
     }
 
     /// Whether it still runs.
     pub fn is_running(&mut self) -> Result<bool> {
-        Ok(self.child.try_wait()?.is_none())
+        Ok(self.exit_status()?.is_none())
+    }
+
+    fn exit_status(&mut self) -> Result<Option<ExitStatus>> {
+        let status = self.child.try_wait()?;
+        self.reaped |= status.is_some();
+        Ok(status)
     }
 
     /// What it has written to standard error so far.
@@ -125,7 +140,7 @@ impl Running {
     pub fn finish(mut self, limit: Duration) -> Result<Finished> {
         let deadline = Instant::now() + limit;
         let status = loop {
-            if let Some(status) = self.child.try_wait()? {
+            if let Some(status) = self.exit_status()? {
                 break status;
             }
             if Instant::now() >= deadline {
@@ -151,8 +166,11 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // Errors mean that it has ended by itself, which is what is wanted.
-        let _ = self.child.kill();
+        // Errors mean that all of it has ended by itself, which is what is wanted. The group's number is not
+        // reused as long as it has a member, and the child is one until it is waited for.
+        if let Some(group) = self.raw_pid().filter(|_| !self.reaped) {
+            let _ = kill_process_group(group, Signal::KILL);
+        }
         let _ = self.child.wait();
     }
 }
@@ -212,5 +230,30 @@ mod tests {
         let error = child.finish(Duration::from_millis(50)).unwrap_err();
         assert!(error.to_string().contains("still runs"), "{error}");
         assert!(!std::path::Path::new(&format!("/proc/{pid}")).exists());
+    }
+
+    /// What the child started goes with it.
+    #[test]
+    fn grandchildren_are_killed_too() {
+        let mut command = Command::new("sh");
+        command.args(["-c", "sleep 60 & echo $!; wait"]);
+        let child = Running::start(&mut command).unwrap();
+        let mut line = String::new();
+        wait_until(
+            "the shell has started its child",
+            Duration::from_secs(10),
+            || {
+                line = read_back(&child.stdout)?;
+                Ok(line.ends_with('\n'))
+            },
+        )
+        .unwrap();
+        drop(child);
+        let state = || std::fs::read_to_string(format!("/proc/{}/stat", line.trim()));
+        // It belongs to init now, which may take a moment to reap it.
+        wait_until("the grandchild has ended", Duration::from_secs(10), || {
+            Ok(!state().is_ok_and(|stat| !stat.contains(") Z ")))
+        })
+        .unwrap();
     }
 }

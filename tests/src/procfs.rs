@@ -7,7 +7,7 @@ use std::{
         atomic::{AtomicBool, Ordering},
     },
     thread::{self, JoinHandle},
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
 use anyhow::{Context as _, Result, bail, ensure};
@@ -75,6 +75,22 @@ pub fn resident_bytes(pid: u32) -> Result<u64> {
         .context("no VmRSS")?;
     let kib: u64 = line.trim().trim_end_matches(" kB").trim().parse()?;
     Ok(kib * 1024)
+}
+
+/// Waits, for a minute at most, until all CPUs together were less than a fifth busy for half a second. For
+/// tests whose figure has the whole machine in it; where other work goes on, they run all the same.
+pub fn wait_until_quiet() -> Result<()> {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while Instant::now() < deadline {
+        let (start, before) = (Instant::now(), CpuTicks::read()?);
+        thread::sleep(Duration::from_millis(500));
+        let busy = (CpuTicks::read()?.busy - before.busy) / TICKS_PER_SECOND;
+        if busy < 0.2 * start.elapsed().as_secs_f64() {
+            return Ok(());
+        }
+    }
+    println!("the machine has other work to do: figures of the whole machine may be off");
+    Ok(())
 }
 
 /// Nanoseconds since the Unix epoch.

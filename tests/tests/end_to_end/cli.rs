@@ -85,7 +85,7 @@ fn version() -> Result<()> {
         .split('"')
         .find(|word| word.len() == 64 && word.chars().all(|c| c.is_ascii_hexdigit()))
         .with_context(|| format!("no SHA-256 in {text}"))?;
-    for signal in ["on_cpu", "stolen", "run_queue"] {
+    for signal in ["on_cpu", "stolen", "scheduler", "host"] {
         ensure!(text.contains(signal), "no {signal} in {text}");
     }
     ensure!(

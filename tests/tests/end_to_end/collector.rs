@@ -129,7 +129,7 @@ fn arrives(protocol: Protocol, compression: &str) -> Result<()> {
     let in_chain = sum(&stacks, |stack| {
         stack.process == name && stack.has_chain(&["main", "outer", "inner"])
     });
-    ensure!(own > 500, "{own} samples of the spinner in 9 s");
+    ensure!(own > 200, "{own} samples of the spinner in 9 s");
     ensure!(
         in_chain * 100 >= own * 99,
         "{in_chain} of {own} samples are in main;outer;inner"

@@ -49,7 +49,7 @@ fn whole() -> Result<()> {
             && stack.has_chain(&["descend", "bottom"])
     });
     println!("{whole} of {own} samples are whole");
-    ensure!(own > 300, "only {own} samples in 5 s");
+    ensure!(own > 100, "only {own} samples in 5 s");
     ensure!(
         whole * 100 >= own * 98,
         "{whole} of {own} samples are whole"
@@ -79,7 +79,7 @@ fn cut() -> Result<()> {
     let counted = Received::from_recording(&recording)?
         .last_sum(&EVENKEEL_STACK_WALKS, &[(EVENKEEL_STACK_END, TRUNCATED)])?;
     println!("{marked} of {own} samples are marked, {counted} walks were cut");
-    ensure!(own > 300, "only {own} samples in 5 s");
+    ensure!(own > 100, "only {own} samples in 5 s");
     ensure!(
         marked * 100 >= own * 98,
         "{marked} of {own} samples are marked as cut"

@@ -125,10 +125,14 @@ fn json() -> Result<()> {
             "a row of top without {key}"
         );
     }
+    let inner = top
+        .iter()
+        .find(|row| row["function"] == "inner" && row["module"] == Workload::Spinner.name())
+        .with_context(|| format!("no `inner` among {} top functions", top.len()))?;
     ensure!(
-        top.first().is_some_and(|row| row["function"] == "inner"),
-        "the top function is {:?}",
-        top.first()
+        inner["self"].as_u64().is_some_and(|own| own > 100)
+            && inner["total"].as_u64() >= inner["self"].as_u64(),
+        "{inner}"
     );
     ensure!(profile.get("by_process").is_some(), "no by_process");
 
@@ -209,7 +213,8 @@ fn pprof() -> Result<()> {
     let output = recording.folder().join("profile.pb.gz");
     let path = output.to_string_lossy();
     recording.report(&["--profile", "on_cpu", "--format", "pprof", "-o", &path])?;
-    let samples = sum(&recording.folded("on_cpu")?, |_| true);
+    let stacks = recording.folded("on_cpu")?;
+    let samples = sum(&stacks, |_| true);
     let go = |arguments: &[&str]| -> Result<String> {
         let mut command = Command::new("go");
         command
@@ -219,14 +224,19 @@ fn pprof() -> Result<()> {
         Ok(run(&mut command, LIMIT)?.succeeded()?.stdout)
     };
     let top = go(&["-top", "-sample_index=samples"])?;
-    let first = top
-        .lines()
-        .skip_while(|line| !line.contains("flat%"))
-        .nth(1)
-        .unwrap_or_default();
+    let leaves = sum(&stacks, |stack| {
+        stack.frames.last().is_some_and(|frame| frame == "inner")
+    });
+    let flat = top.lines().find_map(|line| {
+        line.strip_suffix(" inner")?
+            .split_whitespace()
+            .next()?
+            .parse()
+            .ok()
+    });
     ensure!(
-        first.ends_with("inner"),
-        "the top function is not `inner`:\n{top}"
+        flat == Some(leaves),
+        "{leaves} samples have `inner` as their leaf, pprof has {flat:?}:\n{top}"
     );
     ensure!(
         top.contains(&format!("of {samples} total")),

@@ -47,7 +47,7 @@ fn record(workload: Workload) -> Result<(Recording, Vec<Stack>)> {
     println!("by process: {}", processes(&stacks));
     stacks.retain(|stack| stack.process == workload.name());
     ensure!(
-        sum(&stacks, |_| true) > 300,
+        sum(&stacks, |_| true) > 100,
         "too few samples of {}",
         workload.name()
     );
@@ -273,7 +273,7 @@ fn short_lived() -> Result<()> {
     });
     println!("{named} of {whole} samples of the command's tree have an executable and a service");
     ensure!(
-        whole > 500,
+        whole > 300,
         "only {whole} samples are marked as the command's"
     );
     ensure!(

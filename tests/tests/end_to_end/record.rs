@@ -202,7 +202,7 @@ fn command_tree() -> Result<()> {
         }
     });
     ensure!(
-        own > 200,
+        own > 100,
         "only {own} samples of the command's child in 4 s"
     );
     ensure!(

@@ -7,6 +7,7 @@ use evenkeel_semconv::metric::EVENKEEL_CPU_RUN_QUEUE_WAIT_DURATION;
 use evenkeel_tests::{
     evenkeel::Recording,
     needs::{Need, RECORDING},
+    procfs::wait_until_quiet,
     received::Received,
     suite::Test,
     workload::{Workload, printed},
@@ -28,6 +29,7 @@ pub(crate) const TESTS: &[Test] = &[
 /// The sum of the waits is within 5 % of field 2 of the spinners' schedstat, and none is longer than the
 /// run. Waits of the other processes of the machine are in the sum too; beside 40 s they are small.
 fn six_spinners() -> Result<()> {
+    wait_until_quiet()?;
     let program = Workload::Spinners.build()?;
     let recording = Recording::make(
         &["--", &program.to_string_lossy(), "6", "10", "2"],
@@ -69,6 +71,7 @@ fn six_spinners() -> Result<()> {
 /// After idling, waking CPUs must not be charged with the time since they last ran: no wait is longer than
 /// the run, and the sum is below its length times the CPUs.
 fn idle() -> Result<()> {
+    wait_until_quiet()?;
     let recording = Recording::make(
         &[
             "--",
