@@ -12,6 +12,7 @@ use prost::Message as _;
 
 use super::{
     capture_loop::{self, Sink},
+    host_check,
     inspect::host,
     outcome::{Failure, Outcome},
     stop, variable,
@@ -20,7 +21,6 @@ use crate::{
     capture::{Capture, WindowSummary},
     deliver::{self, Delivery, Export, Options, Settings, Signal},
     identity::Roots,
-    kernel::requirements::Requirements,
     settings::{CaptureArguments, Detail, Problems, capture_options},
     telemetry::{self, Telemetry, TelemetryOptions},
 };
@@ -63,10 +63,7 @@ pub(super) fn run(arguments: &AgentArguments, mut problems: Problems) -> Outcome
     }
 
     let window = options.window;
-    let requirements = Requirements::diagnose(&roots.proc, &roots.sys);
-    if requirements.fatal() {
-        return Err(Failure::Requirements(requirements));
-    }
+    let requirements = host_check::check(&roots)?;
     let (_sender, messages) = stop::listen()?;
     let mut capture = match Capture::start(options, &roots, host) {
         Ok(capture) => capture,

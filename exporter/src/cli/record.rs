@@ -17,6 +17,7 @@ use rustix::process::{Pid, Signal as UnixSignal, kill_process};
 
 use super::{
     capture_loop::{self, End, Sink},
+    host_check,
     inspect::host,
     outcome::{Failure, Outcome},
     stop::{self, Message},
@@ -25,7 +26,7 @@ use super::{
 use crate::{
     capture::{Capture, WindowSummary},
     identity::Roots,
-    kernel::{probe::State, requirements::Requirements},
+    kernel::State,
     settings::{CaptureArguments, Detail, Problem, Problems, capture_options},
 };
 
@@ -68,10 +69,7 @@ pub(super) fn run(arguments: &RecordArguments, mut problems: Problems) -> Outcom
     });
     let host = host(&roots, &mut problems);
     problems.or(()).map_err(Failure::Usage)?;
-    let requirements = Requirements::diagnose(&roots.proc, &roots.sys);
-    if requirements.fatal() {
-        return Err(Failure::Requirements(requirements));
-    }
+    let requirements = host_check::check(&roots)?;
 
     let name = host
         .agent_attributes()
