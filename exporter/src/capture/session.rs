@@ -187,6 +187,14 @@ impl Capture {
         self.clock.started().elapsed()
     }
 
+    /// The next process that this one starts is the recorded command.
+    pub fn expect_command(&self) -> Result<(), CaptureError> {
+        match &self.probes {
+            Some(probes) => Ok(probes.reader.expect_command(std::process::id())?),
+            None => Ok(()),
+        }
+    }
+
     /// Marks a process and its descendants as the recorded command.
     pub fn mark_command_tree(&self, pid: u32) -> Result<(), CaptureError> {
         match &self.probes {

@@ -124,11 +124,13 @@ fn start_command(
     let Some((program, arguments)) = command.split_first() else {
         return Ok(None);
     };
+    capture.expect_command()?;
     let child = Command::new(program)
         .args(arguments)
         .spawn()
         .with_context(|| format!("cannot run {}", Path::new(program).display()))?;
     let pid = child.id();
+    // Its birth may have found the ring buffer full.
     capture.mark_command_tree(pid)?;
     stop::wait_for(child, sender.clone())?;
     Ok(Some(pid))
