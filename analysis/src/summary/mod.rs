@@ -43,6 +43,10 @@ pub struct Overflow {
     pub repeated: u64,
 }
 
+/// A window shorter than this is a reading of metrics: `record` writes one before the first window,
+/// so that what the kernel counts since boot has a point to count from.
+const SHORTEST_WINDOW_NANOS: u64 = 1_000_000;
+
 /// Everything that recordings say, summed over their windows.
 ///
 /// Add OTLP requests with [`Summary::add_profiles`] and [`Summary::add_metrics`], in the order of
@@ -89,6 +93,9 @@ impl Summary {
     /// Notes a window that was recorded, `[start, start + duration)` in Unix nanoseconds; windows
     /// without any profile are known by nothing else.
     pub fn add_window(&mut self, start: u64, duration: u64) {
+        if duration < SHORTEST_WINDOW_NANOS {
+            return;
+        }
         if self.windows.len() < self.limits.windows {
             let known = self.windows.entry(start).or_insert(0);
             *known = duration.max(*known);

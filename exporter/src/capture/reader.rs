@@ -65,6 +65,7 @@ pub struct ReaderWindow {
 
 enum Request {
     EndWindow(Sender<ReaderWindow>),
+    ExpectCommand(u32, Sender<()>),
     MarkCommandTree(u32),
 }
 
@@ -140,6 +141,13 @@ impl Reader {
         answer.recv().map_err(|_| ReaderError::Stopped)
     }
 
+    /// The next child of a process will be the recorded command. When this returns, it can be born.
+    pub fn expect_command(&self, parent: u32) -> Result<(), ReaderError> {
+        let (reply, answer) = bounded(1);
+        self.request(Request::ExpectCommand(parent, reply))?;
+        answer.recv().map_err(|_| ReaderError::Stopped)
+    }
+
     /// Marks a process and its descendants as the recorded command.
     pub fn mark_command_tree(&self, pid: u32) -> Result<(), ReaderError> {
         self.request(Request::MarkCommandTree(pid))
@@ -194,6 +202,10 @@ impl ReaderState {
                     Ok(Request::EndWindow(reply)) => {
                         // The asking side may have given up; the window is over all the same.
                         let _ = reply.send(self.end_window());
+                    }
+                    Ok(Request::ExpectCommand(parent, reply)) => {
+                        self.processes.expect_command(parent);
+                        let _ = reply.send(());
                     }
                     Ok(Request::MarkCommandTree(pid)) => self.processes.mark_command_tree(pid),
                     Err(crossbeam_channel::TryRecvError::Empty) => break,

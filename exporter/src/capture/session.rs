@@ -187,6 +187,14 @@ impl Capture {
         self.clock.started().elapsed()
     }
 
+    /// The next process that this one starts is the recorded command.
+    pub fn expect_command(&self) -> Result<(), CaptureError> {
+        match &self.probes {
+            Some(probes) => Ok(probes.reader.expect_command(std::process::id())?),
+            None => Ok(()),
+        }
+    }
+
     /// Marks a process and its descendants as the recorded command.
     pub fn mark_command_tree(&self, pid: u32) -> Result<(), CaptureError> {
         match &self.probes {
@@ -241,18 +249,21 @@ impl Capture {
         Ok((window, summary))
     }
 
-    /// The metrics now, without ending a window.
-    pub fn metrics_now(&mut self) -> (Span, Vec<MetricGroup>) {
+    /// The metrics now, without ending a window: a window of one nanosecond without profiles.
+    pub fn reading(&mut self) -> Window {
         let span = Span {
             start_unix_nanos: Moment::now().unix_nanos.saturating_sub(1),
             duration_nanos: 1,
         };
         let metrics = self.metrics();
-        let group = MetricGroup {
-            resource: self.resource.clone(),
-            metrics,
-        };
-        (span, vec![group])
+        Window {
+            span,
+            profiles: Vec::new(),
+            metrics: vec![MetricGroup {
+                resource: self.resource.clone(),
+                metrics,
+            }],
+        }
     }
 
     fn metrics(&mut self) -> Vec<Metric> {

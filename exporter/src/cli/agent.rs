@@ -5,13 +5,14 @@ use std::time::Duration;
 use bytes::Bytes;
 use evenkeel_otlp::{
     encode,
-    model::{MetricGroup, Span, Window},
+    model::Window,
     temporality::{DeltaStage, TemporalityPreference},
 };
 use prost::Message as _;
 
 use super::{
     capture_loop::{self, Sink},
+    host_check,
     inspect::host,
     outcome::{Failure, Outcome},
     stop, variable,
@@ -20,7 +21,6 @@ use crate::{
     capture::{Capture, WindowSummary},
     deliver::{self, Delivery, Export, Options, Settings, Signal},
     identity::Roots,
-    kernel::requirements::Requirements,
     settings::{CaptureArguments, Detail, Problems, capture_options},
     telemetry::{self, Telemetry, TelemetryOptions},
 };
@@ -63,10 +63,7 @@ pub(super) fn run(arguments: &AgentArguments, mut problems: Problems) -> Outcome
     }
 
     let window = options.window;
-    let requirements = Requirements::diagnose(&roots.proc, &roots.sys);
-    if requirements.fatal() {
-        return Err(Failure::Requirements(requirements));
-    }
+    let requirements = host_check::check(&roots)?;
     let (_sender, messages) = stop::listen()?;
     let mut capture = match Capture::start(options, &roots, host) {
         Ok(capture) => capture,
@@ -88,8 +85,7 @@ pub(super) fn run(arguments: &AgentArguments, mut problems: Problems) -> Outcome
     tracing::info!(?end, "Stopping.");
     capture_loop::flush(&mut capture, &mut exporter)?;
     if interval.is_some() {
-        let (span, groups) = capture.metrics_now();
-        exporter.metrics(span, groups)?;
+        exporter.reading(capture.reading())?;
     }
     // The capture ends first: what it counted last is in the last export about the agent.
     drop(capture);
@@ -206,13 +202,8 @@ impl Sink for Exporter {
         Ok(())
     }
 
-    fn metrics(&mut self, span: Span, groups: Vec<MetricGroup>) -> Result<(), Failure> {
-        let mut window = Window {
-            span,
-            profiles: Vec::new(),
-            metrics: groups,
-        };
-        self.push_metrics(&mut window);
+    fn reading(&mut self, mut reading: Window) -> Result<(), Failure> {
+        self.push_metrics(&mut reading);
         Ok(())
     }
 }

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError};
-use evenkeel_otlp::model::{MetricGroup, Span, Window};
+use evenkeel_otlp::model::Window;
 
 use super::{outcome::Failure, stop::Message};
 use crate::capture::{Capture, WindowSummary};
@@ -19,10 +19,7 @@ pub(super) trait Sink {
     fn window(&mut self, window: Window, summary: WindowSummary) -> Result<(), Failure>;
 
     /// The metrics are due between windows.
-    fn metrics(&mut self, span: Span, groups: Vec<MetricGroup>) -> Result<(), Failure> {
-        let _ = (span, groups);
-        Ok(())
-    }
+    fn reading(&mut self, reading: Window) -> Result<(), Failure>;
 
     /// A second passed.
     fn second(&mut self) {}
@@ -78,8 +75,7 @@ pub(super) fn run(
         if let (Some(due), Some(interval)) = (next_metrics, metrics_interval)
             && now >= due
         {
-            let (span, groups) = capture.metrics_now();
-            sink.metrics(span, groups)?;
+            sink.reading(capture.reading())?;
             next_metrics = Some(later(due, interval, now));
         }
         if deadline.is_some_and(|deadline| now >= deadline) {

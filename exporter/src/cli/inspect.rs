@@ -23,11 +23,13 @@ use crate::{
 )]
 pub(super) enum InspectCommand {
     /// What is known of a process: program, container, service and why, symbols
+    #[command(after_help = "Example:\n  evenkeel inspect process 4242")]
     Process {
         /// Process id
         pid: String,
     },
     /// The frames at ELF virtual addresses of a file, inlined ones first
+    #[command(after_help = "Example:\n  evenkeel inspect address /bin/ls 0x6a80")]
     Address {
         /// An ELF file
         file: PathBuf,
@@ -36,6 +38,7 @@ pub(super) enum InspectCommand {
         addresses: Vec<String>,
     },
     /// The resource attributes that this host would send, and where each came from
+    #[command(after_help = "Example:\n  evenkeel inspect resource")]
     Resource,
 }
 

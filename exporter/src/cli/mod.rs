@@ -2,6 +2,7 @@
 
 mod agent;
 mod capture_loop;
+mod host_check;
 mod inspect;
 mod log;
 mod manual;

@@ -17,6 +17,7 @@ use rustix::process::{Pid, Signal as UnixSignal, kill_process};
 
 use super::{
     capture_loop::{self, End, Sink},
+    host_check,
     inspect::host,
     outcome::{Failure, Outcome},
     stop::{self, Message},
@@ -25,7 +26,7 @@ use super::{
 use crate::{
     capture::{Capture, WindowSummary},
     identity::Roots,
-    kernel::{probe::State, requirements::Requirements},
+    kernel::State,
     settings::{CaptureArguments, Detail, Problem, Problems, capture_options},
 };
 
@@ -68,10 +69,7 @@ pub(super) fn run(arguments: &RecordArguments, mut problems: Problems) -> Outcom
     });
     let host = host(&roots, &mut problems);
     problems.or(()).map_err(Failure::Usage)?;
-    let requirements = Requirements::diagnose(&roots.proc, &roots.sys);
-    if requirements.fatal() {
-        return Err(Failure::Requirements(requirements));
-    }
+    let requirements = host_check::check(&roots)?;
 
     let name = host
         .agent_attributes()
@@ -101,6 +99,8 @@ pub(super) fn run(arguments: &RecordArguments, mut problems: Problems) -> Outcom
     let child = start_command(&arguments.command, &capture, &sender)?;
     let duration = duration.or_else(|| child.is_none().then_some(DEFAULT_DURATION));
     let mut recorder = Recorder::new(writer, path, duration);
+    // What the kernel counts since boot needs a point to count from.
+    recorder.reading(capture.reading())?;
     let code = record(&mut capture, &messages, child, duration, &mut recorder)?;
     recorder.finish()?;
     Ok(code)
@@ -124,11 +124,13 @@ fn start_command(
     let Some((program, arguments)) = command.split_first() else {
         return Ok(None);
     };
+    capture.expect_command()?;
     let child = Command::new(program)
         .args(arguments)
         .spawn()
         .with_context(|| format!("cannot run {}", Path::new(program).display()))?;
     let pid = child.id();
+    // Its birth may have found the ring buffer full.
     capture.mark_command_tree(pid)?;
     stop::wait_for(child, sender.clone())?;
     Ok(Some(pid))
@@ -157,7 +159,12 @@ fn record(
                     stopping = true;
                     pass_on(signal, pid);
                 }
-                _ => {
+                // Interrupting a recording is how one ends it.
+                None => {
+                    capture_loop::flush(capture, recorder)?;
+                    return Ok(0);
+                }
+                Some(_) => {
                     capture_loop::flush(capture, recorder)?;
                     return Ok(u8::try_from(SIGNALLED + signal).unwrap_or(1));
                 }
@@ -257,6 +264,12 @@ impl Recorder {
 }
 
 impl Sink for Recorder {
+    fn reading(&mut self, reading: Window) -> Result<(), Failure> {
+        let metrics = encode::encode_metrics(&reading, &self.encoding);
+        self.writer.append(reading.span, &[], &metrics.requests)?;
+        Ok(())
+    }
+
     fn window(&mut self, window: Window, summary: WindowSummary) -> Result<(), Failure> {
         let profiles = encode::encode_profiles(&window, &self.encoding);
         let metrics = encode::encode_metrics(&window, &self.encoding);

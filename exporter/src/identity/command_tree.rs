@@ -13,6 +13,8 @@ const MAX_ANCESTORS: usize = 32;
 pub(super) struct CommandTree {
     /// Id of the command's process and its start in clock ticks, if it lived when it was named.
     root: Option<(u32, Option<u64>)>,
+    /// The process whose next child is the command.
+    parent: Option<u32>,
     /// Living members that the process table holds, by id.
     members: HashMap<u32, ProcessKey>,
 }
@@ -21,6 +23,19 @@ impl CommandTree {
     pub(super) fn set_root(&mut self, pid: u32, start_ticks: Option<u64>) {
         self.root = Some((pid, start_ticks));
         self.members.clear();
+    }
+
+    /// The next child of a process is the command.
+    pub(super) fn expect_child_of(&mut self, parent: u32) {
+        self.parent = Some(parent);
+    }
+
+    /// A process was born; it may be the one that was expected.
+    pub(super) fn birth(&mut self, parent: ProcessKey, child: ProcessKey) {
+        if self.parent == Some(parent.pid) {
+            self.parent = None;
+            self.set_root(child.pid, Some(child.start_ticks()));
+        }
     }
 
     pub(super) fn is_root(&self, key: ProcessKey) -> bool {

@@ -80,6 +80,7 @@ impl ProcessTable {
         if parent.pid == child.pid {
             return;
         }
+        self.command_tree.birth(parent, child);
         let mut entry = Entry {
             parent: Some(parent),
             command_tree: self.command_tree.is_root(child) || self.command_tree.is_root(parent),
@@ -163,6 +164,12 @@ impl ProcessTable {
         self.clock
             .retain(|key| self.entries.get(key).is_some_and(|entry| !entry.exited));
         self.identification.owners.forget_unused();
+    }
+
+    /// The next child of a process will be the recorded command: it is marked from its birth on, so
+    /// that no sample of it is missed.
+    pub fn expect_command(&mut self, parent: u32) {
+        self.command_tree.expect_child_of(parent);
     }
 
     /// Marks the process that has this id now, and all its descendants, as the recorded command.

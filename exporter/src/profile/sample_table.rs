@@ -24,10 +24,11 @@ pub struct SampleKey {
     pub stack: Stack,
 }
 
+// One process and program is one `Arc`, until something new is known of it (that it is of the
+// recorded command, say): what was sampled before stays apart from what is sampled after.
 impl PartialEq for SampleKey {
     fn eq(&self, other: &Self) -> bool {
-        self.process.key == other.process.key
-            && self.process.image == other.process.image
+        Arc::ptr_eq(&self.process, &other.process)
             && self.thread == other.thread
             && self.stack == other.stack
     }
@@ -37,8 +38,7 @@ impl Eq for SampleKey {}
 
 impl Hash for SampleKey {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.process.key.hash(state);
-        self.process.image.hash(state);
+        Arc::as_ptr(&self.process).hash(state);
         self.thread.hash(state);
         self.stack.hash(state);
     }
@@ -115,5 +115,75 @@ impl SampleTable {
             ticks_lost: lost.ticks,
             stolen_nanos_lost: lost.stolen_nanos,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        identity::{HostIdentity, ProcessKey, ProcessTable, Roots},
+        profile::stack::Place,
+    };
+
+    fn process() -> Arc<Process> {
+        let roots = Roots::from_environment(|_| None);
+        let mut table = ProcessTable::new(&roots, &HostIdentity::default(), 8);
+        let key = ProcessKey {
+            pid: u32::MAX,
+            start_time_nanos: 1,
+        };
+        table.observe(key, b"gone")
+    }
+
+    fn frame(address: u64) -> RawFrame {
+        RawFrame {
+            place: Place::Kernel(address),
+            exact: true,
+        }
+    }
+
+    const TICK: SampleTotals = SampleTotals {
+        ticks: 1,
+        stolen_nanos: 5,
+    };
+
+    /// Equal samples are one with their sum; another stack, thread or process is another one.
+    #[test]
+    fn equal_samples_are_added_up() {
+        let process = process();
+        let mut marked = (*process).clone();
+        marked.command_tree = true;
+        let mut table = SampleTable::default();
+        table.add(&process, None, &[frame(1)], TICK);
+        table.add(&process, None, &[frame(1)], TICK);
+        table.add(&process, None, &[frame(2)], TICK);
+        table.add(&process, Some("worker".into()), &[frame(1)], TICK);
+        table.add(&Arc::new(marked), None, &[frame(1)], TICK);
+        let mut ticks: Vec<_> = table
+            .take()
+            .samples
+            .iter()
+            .map(|(_, totals)| (totals.ticks, totals.stolen_nanos))
+            .collect();
+        ticks.sort_unstable();
+        assert_eq!(ticks, [(1, 5), (1, 5), (1, 5), (2, 10)]);
+        assert!(table.take().samples.is_empty());
+    }
+
+    /// A full table counts what it has no room for, and still adds to what it holds.
+    #[test]
+    fn overflow_is_counted() {
+        let process = process();
+        let mut table = SampleTable::default();
+        for address in 0..CAPACITY as u64 + 10 {
+            table.add(&process, None, &[frame(address)], TICK);
+        }
+        table.add(&process, None, &[frame(0)], TICK);
+        let samples = table.take();
+        assert_eq!(samples.samples.len(), CAPACITY);
+        assert_eq!((samples.ticks_lost, samples.stolen_nanos_lost), (10, 50));
+        let kept: u64 = samples.samples.iter().map(|(_, totals)| totals.ticks).sum();
+        assert_eq!(kept, CAPACITY as u64 + 1);
     }
 }

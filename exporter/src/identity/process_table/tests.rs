@@ -266,6 +266,20 @@ fn ended_processes_are_kept_for_two_windows() {
     assert!(table.is_empty());
 }
 
+/// The expected child is marked from its birth on, with what it starts; a later child is not.
+#[test]
+fn expected_command_is_marked_from_birth() {
+    let fake = FakeProc::new();
+    let mut table = table(&fake);
+    table.expect_command(50);
+    table.fork(key(50), key(100));
+    table.fork(key(50), key(60));
+    table.fork(key(100), key(101));
+    for (pid, expected) in [(100, true), (101, true), (60, false), (50, false)] {
+        assert_eq!(table.observe(key(pid), b"").command_tree, expected, "{pid}");
+    }
+}
+
 /// The command's children are marked whether their birth was seen or not, before the mark or
 /// after, as are the children of those that lost their parent; nobody else is.
 #[test]
