@@ -98,14 +98,14 @@ fn command_signal() -> Result<()> {
     Ok(())
 }
 
-/// Starts to record windows of a second beside a spinner and waits until the file has grown three times:
-/// at least two whole windows are in it then.
+/// Starts to record windows of a second beside a spinner and waits until the file has grown four
+/// times: the reading that begins it and at least two whole windows are in it then.
 fn start(recording: &Recording) -> Result<Running> {
     let mut command = recording.recorder_command(&["--window", "1s", "--duration", "60s"])?;
     let mut recorder = Running::start(&mut command)?;
     let (mut size, mut grown) = (0, 0);
     wait_until(
-        "the recording has grown three times",
+        "the recording has grown four times",
         Duration::from_secs(30),
         || {
             ensure!(
@@ -119,7 +119,7 @@ fn start(recording: &Recording) -> Result<Running> {
                 // One window may be written in several pieces: let it come to its end.
                 thread::sleep(Duration::from_millis(300));
             }
-            Ok(grown >= 3)
+            Ok(grown >= 4)
         },
     )?;
     Ok(recorder)
