@@ -44,7 +44,7 @@ static SAMPLE_BUFFER: PerCpuArray<SampleBuffer, 1> = PerCpuArray::new();
 /// Slots of `WOKEN`; two processes that share one only cause an early wake-up.
 const WOKEN_SLOTS: usize = 4096;
 
-/// Processes that user space was already woken for, by a hash of pid and start time. A process
+/// Processes that user space was already woken for, by a hash of the pid, as their start times. A process
 /// that is sampled for the first time may live for milliseconds only: user space has to look at
 /// it now, not at its next turn.
 #[btf_map]

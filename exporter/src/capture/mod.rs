@@ -1,6 +1,7 @@
 //! From kernel programs to windows.
 
 mod clock;
+mod probes;
 mod reader;
 mod session;
 

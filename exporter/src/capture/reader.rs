@@ -31,6 +31,10 @@ use crate::{
 /// 0.02 % of a CPU.
 const TURN: Duration = Duration::from_millis(100);
 
+/// Records handled before requests are looked at: a storm of records must not hold up the end of a
+/// window. The smallest ring buffer holds about this many samples.
+const RECORDS_A_TURN: usize = 4096;
+
 /// Thread names kept, so that equal names are one allocation.
 const THREAD_NAMES: usize = 4096;
 
@@ -43,6 +47,8 @@ pub struct ReaderSettings {
     pub pids: HashSet<u32>,
     /// Whether samples carry the thread's name.
     pub thread_names: bool,
+    /// Whether samples without stolen time are wanted.
+    pub on_cpu: bool,
 }
 
 /// What the thread gives at the end of a window.
@@ -189,7 +195,10 @@ impl ReaderState {
             ];
             // An interrupted wait is a turn like any other.
             let _ = poll(&mut sources, Some(&turn));
-            while let Some(record) = events.next() {
+            for _ in 0..RECORDS_A_TURN {
+                let Some(record) = events.next() else {
+                    break;
+                };
                 match event::parse(&record) {
                     Some(event) => self.handle(&event),
                     None => self.malformed += 1,
@@ -247,7 +256,7 @@ impl ReaderState {
     }
 
     fn sample(&mut self, sample: &Sample<'_>) {
-        if !self.wanted(sample) {
+        if !self.wanted(sample) || !self.settings.on_cpu && sample.stolen_nanos == 0 {
             return;
         }
         let process = self.processes.observe(sample.process, sample.comm);

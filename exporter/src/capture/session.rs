@@ -6,22 +6,17 @@ use std::{
     time::{Duration, Instant},
 };
 
-use evenkeel_otlp::model::{Metric, MetricGroup, ProfileGroup, Resource, Span, Window};
-use evenkeel_semconv::attribute;
+use evenkeel_otlp::model::{Metric, MetricGroup, Resource, Span, Window};
 
 use super::{
     clock::WindowClock,
-    reader::{Reader, ReaderError, ReaderSettings, ReaderWindow},
+    probes::Probes,
+    reader::{ReaderError, ReaderWindow},
 };
 use crate::{
-    identity::{HostIdentity, ProcessTable, Roots},
-    kernel::{
-        CaptureSettings, Kernel, KernelError, State,
-        account::{RunTime, Statistics},
-        cpus::CpuWatch,
-        requirements::raise_locked_memory,
-    },
-    profile::{Assembly, AssemblySettings},
+    identity::{HostIdentity, Roots},
+    kernel::{KernelError, State, account::Statistics},
+    profile::SampleTotals,
     signal::{
         Signal,
         host::{HostSampler, Moment, StealClock, StealTicker},
@@ -29,14 +24,7 @@ use crate::{
         status::Account,
         stolen,
     },
-    symbol::{ExecutableTable, Symbolizer, SymbolizerSettings, raise_file_limit},
 };
-
-/// Processes kept; one takes about 500 bytes.
-const PROCESSES: usize = 32_768;
-
-/// Executables kept open.
-const EXECUTABLES: usize = 2048;
 
 /// How much of each window the kernel's run-time statistics are on: long enough for thousands of
 /// switches, short enough that their own cost (two clock reads a run) is a tenth.
@@ -84,32 +72,20 @@ pub struct WindowSummary {
     pub lost: u64,
 }
 
-/// The parts that need the kernel.
-#[derive(Debug)]
-struct Probes {
-    kernel: Kernel,
-    reader: Reader,
-    assembly: Assembly,
-    cpus: Option<CpuWatch>,
-    statistics: Option<Statistics>,
-    run_times: Vec<RunTime>,
-    idle_stolen_nanos: u64,
-}
-
 /// A running capture.
 #[derive(Debug)]
 pub struct Capture {
     options: CaptureOptions,
     host: HostIdentity,
     resource: Arc<Resource>,
-    signals: Vec<(Signal, State)>,
+    steal_clock: StealClock,
     clock: WindowClock,
     attached_unix_nanos: u64,
     probes: Option<Probes>,
     host_sampler: Option<HostSampler>,
     steal_ticker: Option<StealTicker>,
     host_readings: u64,
-    aggregation_lost: u64,
+    lost: SampleTotals,
     last_reading: Option<ReaderWindow>,
 }
 
@@ -123,24 +99,11 @@ impl Capture {
         let is_on = |signal| options.signals.contains(&signal);
         let kernel_is_wanted = options.signals.iter().any(|signal| *signal != Signal::Host);
         let steal_clock = StealClock::detect(&roots.proc, &roots.sys);
-        let mut signals = Vec::new();
-        let mut probes = None;
-        if kernel_is_wanted {
-            let (started, states) = start_probes(&options, roots, &mut host)?;
-            signals = states;
-            probes = Some(started);
+        let probes = if kernel_is_wanted {
+            Some(Probes::start(&options, roots, &mut host)?)
         } else {
-            let off = |signal| (signal, State::Off("not enabled".into()));
-            signals.extend([Signal::OnCpu, Signal::Stolen, Signal::Scheduler].map(off));
-        }
-        signals.push((
-            Signal::Host,
-            if is_on(Signal::Host) {
-                State::Attached
-            } else {
-                State::Off("not enabled".into())
-            },
-        ));
+            None
+        };
         let host_sampler = is_on(Signal::Host)
             .then(|| HostSampler::new(&roots.proc).with_steal_clock(steal_clock));
         let steal_ticker =
@@ -150,14 +113,14 @@ impl Capture {
             options,
             host,
             resource,
-            signals,
+            steal_clock,
             clock: WindowClock::start(),
             attached_unix_nanos: Moment::now().unix_nanos,
             probes,
             host_sampler,
             steal_ticker,
             host_readings: 0,
-            aggregation_lost: 0,
+            lost: SampleTotals::default(),
             last_reading: None,
         })
     }
@@ -172,9 +135,21 @@ impl Capture {
         &self.host
     }
 
-    /// The states of all signals.
-    pub fn signals(&self) -> &[(Signal, State)] {
-        &self.signals
+    /// The states of all signals now.
+    pub fn signals(&self) -> Vec<(Signal, State)> {
+        let off = || State::Off("not enabled".into());
+        let mut signals = match &self.probes {
+            Some(probes) => probes.kernel.signals(),
+            None => [Signal::OnCpu, Signal::Stolen, Signal::Scheduler]
+                .map(|signal| (signal, off()))
+                .into(),
+        };
+        let host = match self.host_sampler {
+            Some(_) => State::Attached,
+            None => off(),
+        };
+        signals.push((Signal::Host, host));
+        signals
     }
 
     /// When the running window ends.
@@ -219,25 +194,28 @@ impl Capture {
         }
     }
 
-    /// Ends the window: everything measured since the last one ended.
+    /// Ends the window: everything measured since the last one ended. Counters are read before
+    /// names are looked up, which can take seconds: they belong to the window's end.
     pub fn end_window(&mut self) -> Result<(Window, WindowSummary), CaptureError> {
         let mut summary = WindowSummary::default();
-        let mut profiles = Vec::new();
-        let span = match &mut self.probes {
-            None => self.clock.end(),
-            Some(probes) => {
-                probes.run_times = probes.kernel.run_times();
-                probes.statistics = None;
-                let reading = probes.reader.end_window()?;
-                let span = self.clock.end();
-                profiles = probes.profiles(&reading, &mut summary);
-                let lost = reading.samples.ticks_lost;
-                self.aggregation_lost += lost;
-                self.last_reading = Some(reading);
-                span
-            }
-        };
+        let mut idle_stolen_nanos = 0;
+        if let Some(probes) = &mut self.probes {
+            probes.run_times = probes.kernel.run_times();
+            probes.statistics = None;
+            let reading = probes.reader.end_window()?;
+            summary = probes.summary(&reading);
+            idle_stolen_nanos = probes.idle_stolen_growth();
+            summary.stolen_seconds += idle_stolen_nanos as f64 / 1e9;
+            self.lost.ticks += reading.samples.ticks_lost;
+            self.lost.stolen_nanos += reading.samples.stolen_nanos_lost;
+            self.last_reading = Some(reading);
+        }
+        let span = self.clock.end();
         let metrics = self.metrics();
+        let profiles = match (&self.probes, &self.last_reading) {
+            (Some(probes), Some(reading)) => probes.profiles(reading, idle_stolen_nanos),
+            _ => Vec::new(),
+        };
         let window = Window {
             span,
             profiles,
@@ -268,26 +246,31 @@ impl Capture {
 
     fn metrics(&mut self) -> Vec<Metric> {
         let mut metrics = Vec::new();
+        let signals = self.signals();
         let is_measured = |signal| {
-            self.signals.iter().any(|(name, state)| {
-                *name == signal && matches!(state, State::Attached | State::Partial(_))
-            })
+            signals
+                .iter()
+                .any(|(name, state)| *name == signal && state.is_on())
         };
         if let Some(probes) = &self.probes {
             if is_measured(Signal::Scheduler) {
                 metrics.extend(run_queue::metrics(&probes.kernel, self.attached_unix_nanos));
             }
             if is_measured(Signal::Stolen) {
-                metrics.extend(stolen::metrics(&probes.kernel, self.attached_unix_nanos));
+                let clock = self.steal_clock;
+                metrics.extend(stolen::metrics(
+                    &probes.kernel,
+                    clock,
+                    self.attached_unix_nanos,
+                ));
             }
         }
-        if let Some(ticker) = self
+        let ticker = self
             .steal_ticker
             .as_ref()
-            .filter(|_| is_measured(Signal::Stolen))
-        {
-            metrics.extend(ticker.metric());
-        }
+            .filter(|_| is_measured(Signal::Stolen));
+        metrics.extend(ticker.and_then(StealTicker::metric));
+        let ticker_losses = ticker.map(StealTicker::losses).unwrap_or_default();
         let mut host_losses = Default::default();
         if let Some(sampler) = &mut self.host_sampler {
             let host = sampler.sample();
@@ -297,15 +280,16 @@ impl Capture {
         }
         let account = Account {
             kernel: self.probes.as_ref().map(|probes| &probes.kernel),
-            signals: &self.signals,
+            signals: &signals,
             reader: self.last_reading.as_ref(),
             symbols: self
                 .probes
                 .as_ref()
                 .map(|probes| probes.assembly.symbolizer_counters()),
-            aggregation_lost: self.aggregation_lost,
+            aggregation_lost: self.lost,
             host_readings: self.host_readings,
             host_losses,
+            ticker_losses,
             run_times: self
                 .probes
                 .as_ref()
@@ -319,118 +303,4 @@ impl Capture {
         metrics.extend(account.metrics());
         metrics
     }
-}
-
-impl Probes {
-    fn follow_cpus(&mut self) {
-        let Some(watch) = &mut self.cpus else {
-            return;
-        };
-        match watch.poll() {
-            Ok(changes) => {
-                for cpu in changes.offline {
-                    self.kernel.cpu_offline(cpu);
-                }
-                for cpu in changes.online {
-                    self.kernel.cpu_online(cpu);
-                }
-            }
-            Err(error) => tracing::debug!(%error, "Which CPUs are online cannot be told."),
-        }
-    }
-
-    fn profiles(
-        &mut self,
-        reading: &ReaderWindow,
-        summary: &mut WindowSummary,
-    ) -> Vec<ProfileGroup> {
-        let idle = stolen::idle_nanos(&self.kernel);
-        let idle_growth = idle.saturating_sub(self.idle_stolen_nanos);
-        self.idle_stolen_nanos = idle;
-        let totals = |value: fn(&crate::profile::SampleTotals) -> u64| {
-            reading
-                .samples
-                .samples
-                .iter()
-                .map(|(_, totals)| value(totals))
-                .sum::<u64>()
-        };
-        summary.samples = totals(|totals| totals.ticks);
-        summary.stolen_seconds = (totals(|totals| totals.stolen_nanos) + idle_growth) as f64 / 1e9;
-        summary.lost = reading.samples.ticks_lost;
-        self.assembly.profiles(&reading.samples, idle_growth)
-    }
-}
-
-/// Starts the kernel's side and what reads it. The attributes that say how this host measures are
-/// added to `host` before any owner is made.
-fn start_probes(
-    options: &CaptureOptions,
-    roots: &Roots,
-    host: &mut HostIdentity,
-) -> Result<(Probes, Vec<(Signal, State)>), CaptureError> {
-    raise_locked_memory();
-    raise_file_limit();
-    let settings = CaptureSettings {
-        frequency: options.frequency,
-        signals: options.signals.clone(),
-    };
-    let (kernel, events) = Kernel::start(&settings, &roots.proc, &roots.sys)?;
-    host.insert(
-        attribute::EVENKEEL_BPF_OBJECT_HASH,
-        kernel.object_digest(),
-        "SHA-256 of the loaded kernel object",
-    );
-    let method = kernel.method();
-    host.insert(
-        attribute::EVENKEEL_METHOD_FINGERPRINT,
-        method.fingerprint.as_str(),
-        "hooks attached, fallbacks taken and rates",
-    );
-    if let Some(cost) = method.clock_cost() {
-        host.insert(attribute::EVENKEEL_METHOD_CLOCK_COST, cost, "self-test");
-    }
-    tracing::debug!(method = method.description, "Kernel programs are attached.");
-
-    let mut symbols = SymbolizerSettings::new(options.lines);
-    symbols.proc_root.clone_from(&roots.proc);
-    symbols.sys_root.clone_from(&roots.sys);
-    let symbolizer = Symbolizer::start(symbols).map_err(CaptureError::Symbolizer)?;
-    let executables = ExecutableTable::new(EXECUTABLES, Some(symbolizer.evictions()));
-    let processes = ProcessTable::new(roots, host, PROCESSES);
-    let reader = Reader::start(
-        ReaderSettings {
-            proc_root: roots.proc.clone(),
-            pids: options.pids.clone(),
-            thread_names: options.detailed_samples,
-        },
-        events,
-        processes,
-        executables,
-    )?;
-    let assembly = Assembly::new(
-        AssemblySettings {
-            frequency: options.frequency,
-            pids: options.detailed_samples,
-            on_cpu: options.signals.contains(&Signal::OnCpu),
-            stolen: options.signals.contains(&Signal::Stolen),
-        },
-        symbolizer,
-        Arc::new(host.agent_resource()),
-    );
-    let signals = kernel.signals().to_vec();
-    let cpus = CpuWatch::new(&roots.sys)
-        .inspect_err(|error| tracing::debug!(%error, "CPUs are not followed."))
-        .ok();
-    let idle_stolen_nanos = stolen::idle_nanos(&kernel);
-    let probes = Probes {
-        kernel,
-        reader,
-        assembly,
-        cpus,
-        statistics: None,
-        run_times: Vec::new(),
-        idle_stolen_nanos,
-    };
-    Ok((probes, signals))
 }

@@ -3,12 +3,18 @@
 use super::outcome::Failure;
 use crate::{
     identity::Roots,
-    kernel::requirements::{Requirements, Weight},
+    kernel::{
+        btf::Btf,
+        requirements::{Requirements, Weight},
+    },
 };
 
 /// Says what is missing and what is lost with it; fails when nothing at all can work.
 pub(super) fn check(roots: &Roots) -> Result<Requirements, Failure> {
-    let requirements = Requirements::diagnose(&roots.proc, &roots.sys);
+    let mut requirements = Requirements::diagnose(&roots.proc, &roots.sys);
+    if let Ok(btf) = Btf::from_sys(&roots.sys) {
+        requirements.add_features(&btf);
+    }
     if requirements.fatal() {
         return Err(Failure::Requirements(requirements));
     }

@@ -3,10 +3,15 @@
 use std::{path::Path, sync::Arc};
 
 use super::{
+    file::read_bounded,
     owner::Owner,
     process_directory::CgroupFacts,
     service::{OtelEnvironment, ServiceNameSource},
+    stat::Stat,
 };
+
+/// `/proc/PID/stat` is 52 numbers and a name.
+const MAX_STAT_BYTES: usize = 4096;
 
 /// Nanoseconds in a clock tick of `/proc/PID/stat`: `USER_HZ` is 100 on all architectures that we
 /// run on.
@@ -27,6 +32,14 @@ impl ProcessKey {
     /// (`nsec_to_clock_t` in `kernel/time/time.c`).
     pub fn start_ticks(&self) -> u64 {
         self.start_time_nanos / NANOS_PER_TICK
+    }
+
+    /// Whether the process that has this id now is this one.
+    pub fn is_current(&self, proc_root: &Path) -> bool {
+        let path = proc_root.join(self.pid.to_string()).join("stat");
+        read_bounded(&path, MAX_STAT_BYTES).is_ok_and(|text| {
+            Stat::parse(&text).is_some_and(|stat| stat.start_ticks == self.start_ticks())
+        })
     }
 
     /// The key for a process known from `/proc` alone, as exact as the clock tick.

@@ -48,7 +48,7 @@ impl Kernel {
     }
 
     fn counter_at(&self, index: usize) -> u64 {
-        (0..self.possible_cpus())
+        (0..self.cpu_limit())
             .map(|cpu| self.counters().load(cpu * BANK_COUNTERS as usize + index))
             .fold(0, u64::wrapping_add)
     }
@@ -61,7 +61,7 @@ impl Kernel {
     /// Slots of a run-queue histogram, summed over CPUs (see evenkeel-otlp, `ScaleTables`).
     pub fn run_queue_slots(&self, reason: RunQueueReason) -> Vec<u64> {
         let mut slots = vec![0_u64; HISTOGRAM_SLOTS as usize];
-        for cpu in 0..self.possible_cpus() {
+        for cpu in 0..self.cpu_limit() {
             let base = histogram_base(cpu as u32, reason as u32) as usize;
             for (index, slot) in slots.iter_mut().enumerate() {
                 *slot = slot.wrapping_add(self.histograms().load(base + index));

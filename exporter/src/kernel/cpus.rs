@@ -75,16 +75,15 @@ pub fn online(sys_root: &Path) -> Result<Vec<u32>, CpuError> {
         .and_then(parse_list)
 }
 
-/// Number of CPUs that could ever run on this kernel: the number of values that a per-CPU map
-/// holds.
+/// One more than the highest number that a CPU of this kernel could have. Numbers may have holes.
 ///
 /// # Errors
 /// `<sys_root>/devices/system/cpu/possible` cannot be read or makes no sense.
-pub fn possible_count(sys_root: &Path) -> Result<usize, CpuError> {
+pub fn number_limit(sys_root: &Path) -> Result<usize, CpuError> {
     let list = ListFile::open(sys_root.join(POSSIBLE))?
         .read()
         .and_then(parse_list)?;
-    Ok(list.len())
+    Ok(list.last().map_or(0, |last| *last as usize + 1))
 }
 
 /// An open list and the bytes read last.
@@ -278,7 +277,7 @@ mod tests {
     fn reads_this_machine() {
         let sys = Path::new("/sys");
         let online = online(sys).unwrap();
-        assert!(!online.is_empty() && online.len() <= possible_count(sys).unwrap());
+        assert!(!online.is_empty() && online.len() <= number_limit(sys).unwrap());
         let mut watch = CpuWatch::new(sys).unwrap();
         let begin = std::time::Instant::now();
         for _ in 0..1000 {

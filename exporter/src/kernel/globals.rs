@@ -159,10 +159,10 @@ impl Globals {
     }
 
     /// Why one of these globals is not known; `None` when all are.
-    pub fn lacking(&self, needs: &[&'static str]) -> Option<String> {
+    pub fn lacking(&self, needs: &[&str]) -> Option<String> {
         needs
             .iter()
-            .find_map(|name| self.missing.get(name).cloned())
+            .find_map(|name| self.missing.get(*name).cloned())
     }
 
     /// Names and values.

@@ -5,12 +5,13 @@ use std::path::Path;
 use aya::{
     Ebpf, EbpfError, EbpfLoader,
     maps::{MapData, RingBuf},
-    programs::{BtfTracePoint, PerfEvent, ProgramError},
+    programs::{BtfTracePoint, ProgramError},
 };
 use evenkeel_abi::{BANK_COUNTERS, BANK_HISTOGRAM_SLOTS};
 use evenkeel_otlp::scale_table::ScaleTables;
 
 use super::{
+    attach::{Attaching, Basis, REGISTERS, STEAL_FIELDS, attach, in_short},
     btf::{Btf, BtfError},
     cpus,
     globals::Globals,
@@ -18,7 +19,7 @@ use super::{
     mapped_array::{MappedArray, MappedArrayError},
     method::Method,
     object::{Object, ObjectError},
-    probe::{Hook, PROGRAMS, Program, State, signal_state},
+    probe::{Hook, PROGRAMS, Program, State},
     sampling::Sampling,
     self_test,
 };
@@ -29,9 +30,6 @@ use crate::signal::{Signal, host::StealClock};
 const RING_BYTES_PER_CPU: usize = 256 << 10;
 /// Smallest and largest ring buffer.
 const RING_BYTES: std::ops::RangeInclusive<usize> = 1 << 20..=16 << 20;
-
-/// Lines of the verifier's log that are kept of a refused program: the last ones say why.
-const VERIFIER_LOG_LINES: usize = 6;
 
 /// The kernel's side could not be started at all.
 #[derive(Debug, thiserror::Error)]
@@ -79,10 +77,10 @@ pub struct Kernel {
     counters: MappedArray,
     histograms: MappedArray,
     programs: Vec<(&'static Program, State)>,
-    signals: Vec<(Signal, State)>,
+    basis: Basis,
     method: Method,
     object_digest: String,
-    possible_cpus: usize,
+    cpu_limit: usize,
     map_bytes: Vec<(String, u64)>,
 }
 
@@ -98,7 +96,7 @@ impl Kernel {
     ) -> Result<(Self, Events), KernelError> {
         let object = Object::from_environment()?;
         let btf = Btf::from_sys(sys_root)?;
-        let possible_cpus = cpus::possible_count(sys_root)?;
+        let cpu_limit = cpus::number_limit(sys_root)?;
         let online = cpus::online(sys_root)?;
         let mut globals = Globals::from_btf(&btf);
         drop(btf);
@@ -107,44 +105,44 @@ impl Kernel {
             "RUN_QUEUE",
             u64::from(settings.signals.contains(&Signal::Scheduler)),
         );
-        let steal = steal_lacking(&mut globals, settings, proc_root, sys_root);
+        let (steal_lacking, steal_doubt) = steal(&mut globals, settings, proc_root, sys_root);
+        withdraw_dependents(&mut globals);
 
         let aya_btf = aya::Btf::from_sys_fs()?;
-        let mut ebpf = load(&object, &globals, possible_cpus, &aya_btf)?;
-        let costs = match prove(&mut ebpf, &aya_btf, &globals, proc_root) {
+        let mut ebpf = load(&object, &globals, cpu_limit, &aya_btf)?;
+        let mut unproved = None;
+        let mut costs = None;
+        match prove(&mut ebpf, &aya_btf, &globals, proc_root) {
             Ok(findings) => {
+                costs = Some(findings.costs);
                 if !findings.wrong.is_empty() {
                     for (global, reason) in findings.wrong {
                         tracing::warn!(global, reason, "A kernel field is not where it should be.");
                         globals.refuse(global, reason);
                     }
                     withdraw_dependents(&mut globals);
-                    ebpf = load(&object, &globals, possible_cpus, &aya_btf)?;
+                    ebpf = load(&object, &globals, cpu_limit, &aya_btf)?;
                 }
-                Some(findings.costs)
             }
             Err(reason) => {
                 tracing::warn!(reason, "The offsets of kernel fields could not be proved.");
-                None
+                unproved = Some(reason);
             }
-        };
+        }
 
         let mut sampling = Sampling::new(settings.frequency);
+        let mut attaching = Attaching {
+            ebpf: &mut ebpf,
+            globals: &globals,
+            btf: &aya_btf,
+            online: &online,
+            sampling: &mut sampling,
+        };
         let mut programs = Vec::new();
         for program in PROGRAMS {
-            let state = if program
-                .serves
-                .iter()
-                .any(|signal| settings.signals.contains(signal))
-            {
-                attach(
-                    &mut ebpf,
-                    program,
-                    &globals,
-                    &aya_btf,
-                    &online,
-                    &mut sampling,
-                )
+            let wanted = |signal| settings.signals.contains(signal);
+            let state = if program.serves.iter().any(wanted) {
+                attach(program, &mut attaching)
             } else {
                 State::Off("not enabled".into())
             };
@@ -157,14 +155,7 @@ impl Kernel {
             }
             programs.push((program, state));
         }
-        if !programs
-            .iter()
-            .any(|(_, state)| matches!(state, State::Attached | State::Partial(_)))
-            && settings
-                .signals
-                .iter()
-                .any(|signal| *signal != Signal::Host)
-        {
+        if !programs.iter().any(|(_, state)| state.is_on()) {
             let reason = programs
                 .iter()
                 .find_map(|(_, state)| state.reason())
@@ -172,17 +163,23 @@ impl Kernel {
             return Err(KernelError::NothingAttached(reason.into()));
         }
 
-        let signals = signal_states(settings, &programs, steal, &globals);
+        let basis = Basis {
+            wanted: settings.signals.clone(),
+            globals,
+            unproved,
+            steal_lacking,
+            steal_doubt,
+        };
         let map_bytes = map_memory::by_map(&ebpf, proc_root);
         let counters = MappedArray::new(
             "COUNTERS",
             ebpf.take_map("COUNTERS"),
-            possible_cpus * BANK_COUNTERS as usize,
+            cpu_limit * BANK_COUNTERS as usize,
         )?;
         let histograms = MappedArray::new(
             "HISTOGRAMS",
             ebpf.take_map("HISTOGRAMS"),
-            possible_cpus * BANK_HISTOGRAM_SLOTS as usize,
+            cpu_limit * BANK_HISTOGRAM_SLOTS as usize,
         )?;
         let events = ebpf
             .take_map("EVENTS")
@@ -191,7 +188,7 @@ impl Kernel {
         let method = Method::new(
             &object.digest,
             &programs,
-            &globals,
+            &basis.globals,
             settings.frequency,
             costs,
         );
@@ -201,37 +198,52 @@ impl Kernel {
             counters,
             histograms,
             programs,
-            signals,
+            basis,
             method,
             object_digest: object.digest,
-            possible_cpus,
+            cpu_limit,
             map_bytes,
         };
         Ok((kernel, events))
     }
 
-    /// Starts sampling a CPU that came online.
-    pub fn cpu_online(&mut self, cpu: u32) {
-        let sampled = self.programs.iter().any(|(program, state)| {
-            program.hook == Hook::CpuClock && matches!(state, State::Attached | State::Partial(_))
-        });
-        if !sampled {
+    /// Samples exactly the CPUs that are online. One that could not be sampled is tried again at
+    /// the next call, and shows in the state of `on_cpu` meanwhile.
+    pub fn follow_cpus(&mut self, online: &[u32]) {
+        let Self {
+            ebpf,
+            sampling,
+            programs,
+            ..
+        } = self;
+        let Some((_, state)) = programs
+            .iter_mut()
+            .find(|(program, state)| program.hook == Hook::CpuClock && state.is_on())
+        else {
             return;
-        }
-        if let Some(program) = self.ebpf.program_mut("on_cpu") {
-            match self.sampling.start(program, cpu) {
-                Ok(()) => tracing::info!(cpu, "Sampling a CPU that came online."),
-                Err(error) => tracing::warn!(cpu, %error, "Cannot sample a CPU that came online."),
-            }
+        };
+        let Some(program) = ebpf.program_mut("on_cpu") else {
+            return;
+        };
+        let before = state.clone();
+        *state = match sampling.follow(program, online) {
+            None => State::Attached,
+            Some(reason) => State::Partial(reason),
+        };
+        if *state != before {
+            tracing::info!(
+                cpus = sampling.cpus(),
+                reason = state.reason(),
+                "Sampling follows the CPUs that are online."
+            );
         }
     }
 
-    /// Forgets a CPU that went offline.
-    pub fn cpu_offline(&mut self, cpu: u32) {
-        if let Some(program) = self.ebpf.program_mut("on_cpu") {
-            self.sampling.stop(program, cpu);
-            tracing::info!(cpu, "A CPU went offline.");
-        }
+    /// Whether a program runs.
+    pub fn runs(&self, name: &str) -> bool {
+        self.programs
+            .iter()
+            .any(|(program, state)| program.name == name && state.is_on())
     }
 
     /// Counters of the kernel programs.
@@ -250,8 +262,8 @@ impl Kernel {
     }
 
     /// Each signal of the kernel's side and its state.
-    pub fn signals(&self) -> &[(Signal, State)] {
-        &self.signals
+    pub fn signals(&self) -> Vec<(Signal, State)> {
+        self.basis.signal_states(&self.programs)
     }
 
     /// How this host measures.
@@ -264,9 +276,9 @@ impl Kernel {
         &self.object_digest
     }
 
-    /// CPUs that the kernel has banks for.
-    pub fn possible_cpus(&self) -> usize {
-        self.possible_cpus
+    /// Banks that the kernel programs have, one for each number that a CPU can have.
+    pub fn cpu_limit(&self) -> usize {
+        self.cpu_limit
     }
 
     /// Bytes of each map of the object.
@@ -283,7 +295,7 @@ impl Kernel {
 fn load(
     object: &Object,
     globals: &Globals,
-    possible_cpus: usize,
+    cpu_limit: usize,
     btf: &aya::Btf,
 ) -> Result<Ebpf, EbpfError> {
     let tables = ScaleTables::NANOSECONDS_IN_SECONDS;
@@ -291,8 +303,8 @@ fn load(
     let mut bounds = [u64::MAX; 64];
     bounds[..tables.bounds.len()].copy_from_slice(&tables.bounds);
     let self_pid = u64::from(std::process::id());
-    let banks = u32::try_from(possible_cpus).unwrap_or(u32::MAX);
-    let ring_bytes = (possible_cpus * RING_BYTES_PER_CPU)
+    let banks = u32::try_from(cpu_limit).unwrap_or(u32::MAX);
+    let ring_bytes = (cpu_limit * RING_BYTES_PER_CPU)
         .next_power_of_two()
         .clamp(*RING_BYTES.start(), *RING_BYTES.end());
 
@@ -342,133 +354,35 @@ fn prove(
     findings
 }
 
-/// Turns off what rests on a field that did not prove right.
+/// Turns off what rests on a field that is missing or did not prove right.
 fn withdraw_dependents(globals: &mut Globals) {
-    if globals.lacking(&["RQ_PREV_STEAL_TIME"]).is_some() {
+    if globals.lacking(STEAL_FIELDS).is_some() {
         globals.set("HAS_STEAL", 0);
     }
-    if globals
-        .lacking(&["REGS_IP", "REGS_SP", "REGS_FP"])
-        .is_some()
-    {
+    if globals.lacking(REGISTERS).is_some() {
         globals.set("WALK_USER_STACKS", 0);
     }
 }
 
-/// Why stolen time cannot be measured, if so; sets `HAS_STEAL`.
-fn steal_lacking(
+/// Why stolen time cannot be measured, and why a zero of it would say nothing; sets `HAS_STEAL`.
+fn steal(
     globals: &mut Globals,
     settings: &CaptureSettings,
     proc_root: &Path,
     sys_root: &Path,
-) -> Option<String> {
-    let lacking = match StealClock::detect(proc_root, sys_root) {
-        StealClock::Absent { reason } => Some(reason.to_owned()),
-        StealClock::Counted { .. } | StealClock::Unknown { .. } => {
-            globals.lacking(&["TASK_CFS_RQ", "CFS_RQ_RQ", "RQ_PREV_STEAL_TIME"])
+) -> (Option<String>, Option<String>) {
+    let mut lacking = globals.lacking(STEAL_FIELDS);
+    let mut doubt = None;
+    match StealClock::detect(proc_root, sys_root) {
+        StealClock::Absent { reason } => lacking = Some(reason.into()),
+        StealClock::Counted { .. } => {}
+        StealClock::Unknown { reason } => {
+            doubt = Some(format!(
+                "whether stolen time is counted cannot be told: {reason}"
+            ));
         }
-    };
+    }
     let wanted = settings.signals.contains(&Signal::Stolen);
     globals.set("HAS_STEAL", u64::from(lacking.is_none() && wanted));
-    lacking
-}
-
-fn attach(
-    ebpf: &mut Ebpf,
-    program: &'static Program,
-    globals: &Globals,
-    btf: &aya::Btf,
-    online: &[u32],
-    sampling: &mut Sampling,
-) -> State {
-    if let Some(reason) = globals.lacking(program.needs) {
-        return State::Off(reason);
-    }
-    let Some(loaded) = ebpf.program_mut(program.name) else {
-        return State::Failed("the object has no such program".into());
-    };
-    match program.hook {
-        Hook::Tracepoint(name) => {
-            let attached = <&mut BtfTracePoint>::try_from(loaded).and_then(|tracepoint| {
-                tracepoint.load(name, btf)?;
-                tracepoint.attach()
-            });
-            match attached {
-                Ok(_) => State::Attached,
-                Err(error) => State::Failed(in_short(&error)),
-            }
-        }
-        Hook::CpuClock => {
-            if let Err(error) = <&mut PerfEvent>::try_from(&mut *loaded).and_then(PerfEvent::load) {
-                return State::Failed(in_short(&error));
-            }
-            let mut refused = None;
-            for cpu in online {
-                if let Err(error) = sampling.start(loaded, *cpu) {
-                    refused.get_or_insert_with(|| format!("CPU {cpu}: {}", in_short(&error)));
-                }
-            }
-            match refused {
-                None => State::Attached,
-                Some(reason) if sampling.cpus() == 0 => State::Failed(reason),
-                Some(reason) => State::Partial(reason),
-            }
-        }
-    }
-}
-
-/// The states of the signals, with what no program can tell.
-fn signal_states(
-    settings: &CaptureSettings,
-    programs: &[(&'static Program, State)],
-    steal_lacking: Option<String>,
-    globals: &Globals,
-) -> Vec<(Signal, State)> {
-    Signal::ALL
-        .into_iter()
-        .filter(|signal| *signal != Signal::Host)
-        .map(|signal| {
-            let state = if !settings.signals.contains(&signal) {
-                State::Off("not enabled".into())
-            } else if signal == Signal::Stolen && globals.get("HAS_STEAL") != Some(1) {
-                let reason = steal_lacking
-                    .clone()
-                    .or_else(|| globals.lacking(&["RQ_PREV_STEAL_TIME"]))
-                    .unwrap_or_else(|| "the kernel keeps no account of stolen time".into());
-                State::Off(reason)
-            } else {
-                signal_state(signal, programs)
-            };
-            let state = match (signal, state) {
-                (Signal::OnCpu, State::Attached) if globals.get("WALK_USER_STACKS") != Some(1) => {
-                    let reason = globals
-                        .lacking(&["REGS_IP", "REGS_SP", "REGS_FP"])
-                        .unwrap_or_default();
-                    State::Partial(format!("user stacks are not walked: {reason}"))
-                }
-                (_, state) => state,
-            };
-            (signal, state)
-        })
-        .collect()
-}
-
-/// An error in one line: of a verifier's log only the end, which says what it did not like.
-fn in_short(error: &ProgramError) -> String {
-    match error {
-        ProgramError::LoadError {
-            io_error,
-            verifier_log,
-        } => {
-            let log = verifier_log.to_string();
-            let lines: Vec<_> = log
-                .lines()
-                .filter(|line| !line.trim().is_empty() && !line.starts_with("processed "))
-                .collect();
-            let last = &lines[lines.len().saturating_sub(VERIFIER_LOG_LINES)..];
-            format!("the kernel refused it: {io_error}: {}", last.join(" | "))
-        }
-        ProgramError::SyscallError(error) => format!("{}: {}", error.call, error.io_error),
-        other => other.to_string(),
-    }
+    (lacking, doubt)
 }

@@ -1,6 +1,7 @@
 //! The kernel's side: load and attach the object, prove what it rests on, read what it counts.
 
 pub mod account;
+mod attach;
 pub mod btf;
 pub mod cpus;
 pub mod event;

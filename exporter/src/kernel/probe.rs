@@ -1,5 +1,6 @@
 //! The kernel programs, what each needs and which signals it serves, and what became of each.
 
+use super::globals::Globals;
 use crate::signal::Signal;
 
 /// Where a program is attached.
@@ -36,8 +37,9 @@ const TASK: &[&str] = &[
     "TASK_START_BOOTTIME",
 ];
 
-/// Every program, in the order in which they are attached: whoever makes a task known comes
-/// before whoever samples it.
+/// Every program, in the order in which they are attached: whoever makes a task known comes before
+/// whoever samples it, and `sched_switch`, which ends waits, before the programs that begin them: a
+/// wait begun and never ended would hold the sleep that follows.
 pub const PROGRAMS: &[Program] = &[
     Program {
         name: "sched_process_fork",
@@ -69,6 +71,14 @@ pub const PROGRAMS: &[Program] = &[
         loss: "processes that are gone are forgotten late",
     },
     Program {
+        name: "sched_switch",
+        hook: Hook::Tracepoint("sched_switch"),
+        needs: TASK,
+        serves: &[Signal::Scheduler, Signal::Stolen],
+        essential_to: &[Signal::Scheduler],
+        loss: "time stolen shortly before a switch can fall to the next task",
+    },
+    Program {
         name: "sched_wakeup",
         hook: Hook::Tracepoint("sched_wakeup"),
         needs: &[],
@@ -85,14 +95,6 @@ pub const PROGRAMS: &[Program] = &[
         loss: "first waits of new tasks are not measured",
     },
     Program {
-        name: "sched_switch",
-        hook: Hook::Tracepoint("sched_switch"),
-        needs: TASK,
-        serves: &[Signal::Scheduler, Signal::Stolen],
-        essential_to: &[Signal::Scheduler],
-        loss: "time stolen shortly before a switch can fall to the next task",
-    },
-    Program {
         name: "on_cpu",
         hook: Hook::CpuClock,
         needs: TASK,
@@ -101,6 +103,20 @@ pub const PROGRAMS: &[Program] = &[
         loss: "nothing is sampled",
     },
 ];
+
+impl Program {
+    /// Why it cannot run on this kernel, if so.
+    pub fn lacking(&self, globals: &Globals) -> Option<String> {
+        globals.lacking(self.needs).or_else(|| {
+            // Without the argument, the state is read from the task.
+            let reads_state =
+                self.name == "sched_switch" && globals.get("HAS_PREV_STATE_ARGUMENT") != Some(1);
+            reads_state
+                .then(|| globals.lacking(&["TASK_STATE"]))
+                .flatten()
+        })
+    }
+}
 
 /// What became of a program or a signal.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -116,6 +132,11 @@ pub enum State {
 }
 
 impl State {
+    /// Whether something is measured.
+    pub fn is_on(&self) -> bool {
+        matches!(self, Self::Attached | Self::Partial(_))
+    }
+
     /// Name, as in `evenkeel.signal.state`.
     pub fn name(&self) -> &'static str {
         match self {

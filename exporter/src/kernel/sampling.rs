@@ -9,6 +9,8 @@ use aya::programs::{
     perf_event::{PerfEventConfig, PerfEventLinkId, PerfEventScope, SamplePolicy, SoftwareEvent},
 };
 
+use super::attach::in_short;
+
 /// Timers by CPU.
 #[derive(Debug, Default)]
 pub struct Sampling {
@@ -41,7 +43,7 @@ impl Sampling {
     }
 
     /// Forgets a CPU that went offline.
-    pub fn stop(&mut self, program: &mut Program, cpu: u32) {
+    fn stop(&mut self, program: &mut Program, cpu: u32) {
         let Some(link) = self.links.remove(&cpu) else {
             return;
         };
@@ -50,6 +52,28 @@ impl Sampling {
         {
             tracing::debug!(cpu, %error, "The timer of a CPU was gone before it was detached.");
         }
+    }
+
+    /// Samples exactly these CPUs; why one of them is not, if so.
+    pub fn follow(&mut self, program: &mut Program, online: &[u32]) -> Option<String> {
+        let gone: Vec<_> = self
+            .links
+            .keys()
+            .filter(|cpu| !online.contains(cpu))
+            .copied()
+            .collect();
+        for cpu in gone {
+            self.stop(program, cpu);
+        }
+        let mut refused = None;
+        for cpu in online {
+            if !self.links.contains_key(cpu)
+                && let Err(error) = self.start(program, *cpu)
+            {
+                refused.get_or_insert_with(|| format!("CPU {cpu}: {}", in_short(&error)));
+            }
+        }
+        refused
     }
 
     /// Number of CPUs that are sampled.

@@ -26,6 +26,10 @@ const RETRY_AFTER: Duration = Duration::from_millis(100);
 /// Longest time between readings, reached by doubling while they bring nothing.
 const RETRY_AT_MOST: Duration = Duration::from_secs(10);
 
+/// Mappings older than this are read again: a library can be unloaded and another one loaded in its
+/// place without any address being unmapped when we look.
+const READ_AGAIN_AFTER: Duration = Duration::from_secs(60);
+
 #[derive(Debug)]
 struct Known {
     /// `None` when the process was gone before it could be read.
@@ -39,7 +43,6 @@ struct Known {
 pub struct AddressSpaces {
     proc_root: PathBuf,
     known: LruCache<(ProcessKey, u32), Known>,
-    readings: u64,
 }
 
 impl AddressSpaces {
@@ -48,7 +51,6 @@ impl AddressSpaces {
         Self {
             proc_root,
             known: LruCache::new(CAPACITY),
-            readings: 0,
         }
     }
 
@@ -63,19 +65,23 @@ impl AddressSpaces {
         let key = (process.key, process.image);
         let now = Instant::now();
         if !self.known.contains(&key) {
-            let known = self.read(process.key.pid, table, RETRY_AFTER);
+            let known = self.read(process.key, table, RETRY_AFTER);
             self.known.put(key, known);
         }
         let places = self.look_up(&key, addresses.clone());
         let unmapped = places.iter().any(Option::is_none);
-        let due = |known: &Known| now.duration_since(known.read_at) >= known.retry_after;
-        if !unmapped || !self.known.get(&key).is_some_and(due) {
+        let due = |known: &Known| {
+            let age = now.duration_since(known.read_at);
+            let wanting = unmapped || known.space.is_none();
+            wanting && age >= known.retry_after || age >= READ_AGAIN_AFTER
+        };
+        if !self.known.get(&key).is_some_and(due) {
             return places;
         }
         let retry_after = self.known.get(&key).map_or(RETRY_AFTER, |known| {
             (known.retry_after * 2).min(RETRY_AT_MOST)
         });
-        let mut known = self.read(process.key.pid, table, retry_after);
+        let mut known = self.read(process.key, table, retry_after);
         // What was read while the process lived is worth more than nothing.
         if known.space.is_none()
             && let Some(before) = self.known.pop(&key)
@@ -92,9 +98,16 @@ impl AddressSpaces {
         places
     }
 
-    fn read(&mut self, pid: u32, table: &mut ExecutableTable, retry_after: Duration) -> Known {
-        self.readings += 1;
+    fn read(
+        &self,
+        process: ProcessKey,
+        table: &mut ExecutableTable,
+        retry_after: Duration,
+    ) -> Known {
+        let pid = process.pid;
         let space = match AddressSpace::read(&self.proc_root, pid, table) {
+            // The id has gone to another process, whose mappings these may be.
+            Ok(_) if !process.is_current(&self.proc_root) => None,
             Ok(space) => Some(space),
             Err(error) => {
                 tracing::trace!(pid, %error, "The mappings of a process could not be read.");
@@ -120,18 +133,6 @@ impl AddressSpaces {
                 Some(space) => place(space, address),
             })
             .collect()
-    }
-
-    /// Forgets a process that is gone.
-    pub fn forget(&mut self, key: ProcessKey, images: u32) {
-        for image in 0..=images {
-            self.known.pop(&(key, image));
-        }
-    }
-
-    /// Times that mappings were read.
-    pub fn readings(&self) -> u64 {
-        self.readings
     }
 }
 

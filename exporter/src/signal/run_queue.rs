@@ -17,25 +17,36 @@ use evenkeel_semconv::{
 use super::{NANOS, metric, point};
 use crate::kernel::Kernel;
 
-const REASONS: [(RunQueueReason, Counter, &str); 3] = [
+/// Why tasks became ready, the sum of their waits, the program that sees them become ready, the name.
+type Distribution = (RunQueueReason, Counter, &'static str, &'static str);
+
+const DISTRIBUTIONS: [Distribution; 3] = [
     (
         RunQueueReason::Wakeup,
         Counter::RunQueueWakeupNanos,
+        "sched_wakeup",
         reason::WAKEUP,
     ),
-    (RunQueueReason::New, Counter::RunQueueNewNanos, reason::NEW),
+    (
+        RunQueueReason::New,
+        Counter::RunQueueNewNanos,
+        "sched_wakeup_new",
+        reason::NEW,
+    ),
     (
         RunQueueReason::Preempted,
         Counter::RunQueuePreemptedNanos,
+        "sched_switch",
         reason::PREEMPTED,
     ),
 ];
 
-/// The distributions since the programs were attached, one a reason.
+/// The distributions since the programs were attached, one a reason; none whose program is missing.
 pub fn metrics(kernel: &Kernel, attached_unix_nanos: u64) -> Option<Metric> {
-    let points = REASONS
+    let points = DISTRIBUTIONS
         .into_iter()
-        .map(|(reason, nanos, name)| {
+        .filter(|(_, _, program, _)| kernel.runs(program))
+        .map(|(reason, nanos, _, name)| {
             let histogram = ExponentialHistogram::from_slots(
                 HISTOGRAM_SCALE as i32,
                 ScaleTables::NANOSECONDS_IN_SECONDS.slot_zero_index,

@@ -16,6 +16,7 @@ use super::{NANOS, Signal, host::Losses, int, metric, point};
 use crate::{
     capture::ReaderWindow,
     kernel::{Kernel, State, account::RunTime},
+    profile::SampleTotals,
     symbol::SymbolizerCounters,
 };
 
@@ -44,12 +45,14 @@ pub struct Account<'a> {
     pub reader: Option<&'a ReaderWindow>,
     /// What the symbolizer did and holds.
     pub symbols: Option<SymbolizerCounters>,
-    /// Events and ticks that the sample tables had no room for, since the start.
-    pub aggregation_lost: u64,
+    /// What the sample tables had no room for, since the start.
+    pub aggregation_lost: SampleTotals,
     /// Metrics made from procfs, since the start.
     pub host_readings: u64,
     /// What the host signal refused.
     pub host_losses: Losses,
+    /// What the distribution of stolen time refused.
+    pub ticker_losses: Losses,
     /// Run times of the programs, as far as the kernel keeps them.
     pub run_times: &'a [RunTime],
     /// Bytes of each kernel map.
@@ -66,14 +69,14 @@ impl Account<'_> {
         metrics.extend(self.status());
         metrics.extend(self.events());
         metrics.extend(self.losses());
-        if let Some(kernel) = self.kernel {
+        if let Some(kernel) = self.kernel.filter(|kernel| kernel.runs("on_cpu")) {
             let walks = WALK_ENDS.map(|(walk_end, name)| {
                 let attributes = vec![Attribute::new(attribute::EVENKEEL_STACK_END, name)];
                 point(attributes, start, int(kernel.walks(walk_end)))
             });
             metrics.extend(metric(&metric::EVENKEEL_STACK_WALKS, walks.into()));
-            metrics.extend(helper_costs(kernel));
         }
+        metrics.extend(self.kernel.and_then(helper_costs));
         metrics.extend(self.run_times(&metric::EVENKEEL_PROGRAM_RUN_TIME, |run| {
             PointValue::Double(run.time.as_secs_f64())
         }));
@@ -97,6 +100,14 @@ impl Account<'_> {
             single(
                 &metric::EVENKEEL_PROCESS_TABLE_EVICTIONS,
                 reader.processes.evicted_alive,
+            );
+            single(
+                &metric::EVENKEEL_STACK_REFUSED_FRAMES,
+                reader.frames_refused,
+            );
+            single(
+                &metric::EVENKEEL_EXECUTABLE_TABLE_EVICTIONS,
+                reader.executables.evicted,
             );
         }
         if let Some(symbols) = self.symbols {
@@ -136,9 +147,9 @@ impl Account<'_> {
     }
 
     fn is_on(&self, signal: Signal) -> bool {
-        self.signals.iter().any(|(name, state)| {
-            *name == signal && matches!(state, State::Attached | State::Partial(_))
-        })
+        self.signals
+            .iter()
+            .any(|(name, state)| *name == signal && state.is_on())
     }
 
     fn events(&self) -> Option<Metric> {
@@ -177,36 +188,36 @@ impl Account<'_> {
         };
         if let Some(kernel) = self.kernel {
             let count = |counter| kernel.counter(counter);
-            let process_events = count(Counter::ProcessEventsLost);
-            add(
-                Signal::OnCpu,
-                loss::RING_BUFFER_FULL,
-                count(Counter::SamplesLost) + process_events,
-            );
-            add(Signal::OnCpu, loss::AGGREGATION_FULL, self.aggregation_lost);
+            let samples = count(Counter::SamplesLost) + count(Counter::ProcessEventsLost);
+            add(Signal::OnCpu, loss::RING_BUFFER_FULL, samples);
+            // A lost sample may have carried stolen time.
             add(
                 Signal::Stolen,
                 loss::RING_BUFFER_FULL,
-                count(Counter::StolenLost),
+                count(Counter::StolenLost) + count(Counter::SamplesLost),
             );
-            add(
-                Signal::Scheduler,
-                loss::STORAGE_FULL,
-                count(Counter::TaskStorageFull),
-            );
-            add(
-                Signal::Scheduler,
-                loss::UNMATCHED,
-                count(Counter::RunQueueUnmatched),
-            );
-            add(
-                Signal::Scheduler,
-                loss::NEGATIVE_INTERVAL,
-                count(Counter::RunQueueNegative),
-            );
+            let (waits, full) = (Signal::Scheduler, Counter::TaskStorageFull);
+            add(waits, loss::STORAGE_FULL, count(full));
+            add(waits, loss::UNMATCHED, count(Counter::RunQueueUnmatched));
+            let negative = count(Counter::RunQueueNegative);
+            add(waits, loss::NEGATIVE_INTERVAL, negative);
         }
         if let Some(reader) = self.reader {
-            add(Signal::OnCpu, loss::INVALID, reader.malformed);
+            let ticks = self.aggregation_lost.ticks;
+            add(Signal::OnCpu, loss::AGGREGATION_FULL, ticks);
+            let stolen = u64::from(self.aggregation_lost.stolen_nanos > 0);
+            add(Signal::Stolen, loss::AGGREGATION_FULL, stolen);
+            let processes = &reader.processes;
+            for signal in [Signal::OnCpu, Signal::Stolen] {
+                add(signal, loss::INVALID, reader.malformed);
+                add(signal, loss::PROCESS_UNKNOWN, processes.unidentified);
+                add(signal, loss::SERIES_FULL, processes.owners_refused);
+            }
+        }
+        for (reason, lost) in self.ticker_losses.by_reason() {
+            if reason != loss::INVALID {
+                add(Signal::Stolen, reason, lost);
+            }
         }
         for (reason, lost) in self.host_losses.by_reason() {
             add(Signal::Host, reason, lost);

@@ -8,18 +8,22 @@ use evenkeel_abi::Counter;
 use evenkeel_otlp::model::{Metric, PointValue};
 use evenkeel_semconv::metric;
 
-use super::{NANOS, metric, point};
+use super::{NANOS, host::StealClock, metric, point};
 use crate::kernel::Kernel;
 
-/// Stolen time since the programs were attached.
-pub fn metrics(kernel: &Kernel, attached_unix_nanos: u64) -> Option<Metric> {
-    let seconds = kernel.counter(Counter::StolenNanos) as f64 / NANOS;
+/// Stolen time since the programs were attached. Where it cannot be told whether anybody counts,
+/// nothing counted is absent, not zero.
+pub fn metrics(kernel: &Kernel, clock: StealClock, attached_unix_nanos: u64) -> Option<Metric> {
+    let nanos = kernel.counter(Counter::StolenNanos);
+    if !clock.believes(nanos) {
+        return None;
+    }
     metric(
         &metric::EVENKEEL_CPU_STOLEN_TIME,
         vec![point(
             Vec::new(),
             attached_unix_nanos,
-            PointValue::Double(seconds),
+            PointValue::Double(nanos as f64 / NANOS),
         )],
     )
 }

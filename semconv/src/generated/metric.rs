@@ -58,6 +58,16 @@ pub static EVENKEEL_CPU_STOLEN_UTILIZATION: MetricDescriptor = MetricDescriptor 
     ],
 };
 
+/// Executable files that were closed to make room; their frames have no names until they are seen again. Counter in `{file}`.
+pub static EVENKEEL_EXECUTABLE_TABLE_EVICTIONS: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.executable.table.evictions",
+    unit: "{file}",
+    description: "Executable files that were closed to make room; their frames have no names until they are seen again.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[],
+};
+
 /// Windows that wait to be sent. UpDownCounter in `{window}`.
 pub static EVENKEEL_EXPORT_QUEUE_LENGTH: MetricDescriptor = MetricDescriptor {
     name: "evenkeel.export.queue.length",
@@ -293,6 +303,16 @@ pub static EVENKEEL_SIGNAL_STATUS: MetricDescriptor = MetricDescriptor {
     ],
 };
 
+/// Frames that were left out because their address was not code: the frame pointer was not one. Counter in `{frame}`.
+pub static EVENKEEL_STACK_REFUSED_FRAMES: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.stack.refused_frames",
+    unit: "{frame}",
+    description: "Frames that were left out because their address was not code: the frame pointer was not one.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[],
+};
+
 /// Walks of user stacks, by how they ended. Counter in `{walk}`.
 pub static EVENKEEL_STACK_WALKS: MetricDescriptor = MetricDescriptor {
     name: "evenkeel.stack.walks",
@@ -398,6 +418,7 @@ pub static ALL: &[&MetricDescriptor] = &[
     &EVENKEEL_CPU_RUN_QUEUE_WAIT_DURATION,
     &EVENKEEL_CPU_STOLEN_TIME,
     &EVENKEEL_CPU_STOLEN_UTILIZATION,
+    &EVENKEEL_EXECUTABLE_TABLE_EVICTIONS,
     &EVENKEEL_EXPORT_QUEUE_LENGTH,
     &EVENKEEL_EXPORT_QUEUE_SIZE,
     &EVENKEEL_EXPORT_REQUEST_DURATION,
@@ -413,6 +434,7 @@ pub static ALL: &[&MetricDescriptor] = &[
     &EVENKEEL_SIGNAL_EVENTS,
     &EVENKEEL_SIGNAL_LOSSES,
     &EVENKEEL_SIGNAL_STATUS,
+    &EVENKEEL_STACK_REFUSED_FRAMES,
     &EVENKEEL_STACK_WALKS,
     &EVENKEEL_SYMBOL_CACHE_EVICTIONS,
     &EVENKEEL_SYMBOL_CACHE_SIZE,

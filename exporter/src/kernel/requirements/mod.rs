@@ -77,7 +77,7 @@ const FEATURES: [(&str, &str, &str, Weight); 5] = [
     (
         "bpf_func_id",
         "BPF_FUNC_loop",
-        "user stacks are not walked beyond what the kernel walks itself",
+        "nothing is sampled: user stacks are walked with it (Linux 5.17)",
         Weight::Loss,
     ),
 ];
@@ -158,6 +158,14 @@ impl Requirements {
                 "this process is in a user namespace",
                 "its capabilities do not count for the kernel, so no kernel program can be loaded",
                 "run it in the host's user namespace",
+            );
+        }
+        if in_pid_namespace(proc_root) {
+            self.push(
+                Weight::Fatal,
+                "this process is in a PID namespace of its own",
+                "the kernel's process ids are not those of its /proc, so samples would get wrong names",
+                "run it in the host's PID namespace (hostPID: true, --pid=host)",
             );
         }
         for capability in Capability::ALL {
@@ -273,6 +281,16 @@ impl Requirements {
             );
         }
     }
+}
+
+/// Inode of the initial PID namespace: `PROC_PID_INIT_INO` (include/linux/proc_ns.h).
+const INITIAL_PID_NAMESPACE: &str = "pid:[4026531836]";
+
+/// Whether this process is in another PID namespace than the kernel's first one. Where that cannot
+/// be told, it is not claimed.
+fn in_pid_namespace(proc_root: &Path) -> bool {
+    fs::read_link(proc_root.join("self/ns/pid"))
+        .is_ok_and(|link| link.as_os_str() != INITIAL_PID_NAMESPACE)
 }
 
 /// Whether user ids are mapped: the initial namespace maps all of them to themselves.

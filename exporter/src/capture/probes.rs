@@ -1,0 +1,173 @@
+//! The parts of a capture that need the kernel.
+
+use std::sync::Arc;
+
+use evenkeel_abi::Counter;
+use evenkeel_otlp::model::ProfileGroup;
+use evenkeel_semconv::attribute;
+
+use super::{
+    reader::{Reader, ReaderSettings, ReaderWindow},
+    session::{CaptureError, CaptureOptions, WindowSummary},
+};
+use crate::{
+    identity::{HostIdentity, ProcessTable, Roots},
+    kernel::{
+        CaptureSettings, Kernel,
+        account::{RunTime, Statistics},
+        cpus::CpuWatch,
+        requirements::raise_locked_memory,
+    },
+    profile::{Assembly, AssemblySettings},
+    signal::{Signal, stolen},
+    symbol::{ExecutableTable, Symbolizer, SymbolizerSettings, raise_file_limit},
+};
+
+/// Processes kept; one takes about 300 bytes. It holds 18 s of 1,800 short processes a second.
+const PROCESSES: usize = 32_768;
+
+/// Executables kept open.
+const EXECUTABLES: usize = 2048;
+
+/// The parts that need the kernel.
+#[derive(Debug)]
+pub(super) struct Probes {
+    pub(super) kernel: Kernel,
+    pub(super) reader: Reader,
+    pub(super) assembly: Assembly,
+    cpus: Option<CpuWatch>,
+    pub(super) statistics: Option<Statistics>,
+    pub(super) run_times: Vec<RunTime>,
+    idle_stolen_nanos: u64,
+    is_limited: bool,
+    lost: u64,
+}
+
+impl Probes {
+    /// Starts the kernel's side and what reads it. The attributes that say how this host measures
+    /// are added to `host` before any owner is made.
+    pub(super) fn start(
+        options: &CaptureOptions,
+        roots: &Roots,
+        host: &mut HostIdentity,
+    ) -> Result<Self, CaptureError> {
+        raise_locked_memory();
+        raise_file_limit();
+        let settings = CaptureSettings {
+            frequency: options.frequency,
+            signals: options.signals.clone(),
+        };
+        let (kernel, events) = Kernel::start(&settings, &roots.proc, &roots.sys)?;
+        describe_method(&kernel, host);
+
+        let mut symbols = SymbolizerSettings::new(options.lines);
+        symbols.proc_root.clone_from(&roots.proc);
+        symbols.sys_root.clone_from(&roots.sys);
+        let symbolizer = Symbolizer::start(symbols).map_err(CaptureError::Symbolizer)?;
+        let executables = ExecutableTable::new(EXECUTABLES, Some(symbolizer.evictions()));
+        let processes = ProcessTable::new(roots, host, PROCESSES);
+        let is_on = |signal| options.signals.contains(&signal);
+        let reader = Reader::start(
+            ReaderSettings {
+                proc_root: roots.proc.clone(),
+                pids: options.pids.clone(),
+                thread_names: options.detailed_samples,
+                on_cpu: is_on(Signal::OnCpu),
+            },
+            events,
+            processes,
+            executables,
+        )?;
+        let assembly = Assembly::new(
+            AssemblySettings {
+                frequency: options.frequency,
+                pids: options.detailed_samples,
+                on_cpu: is_on(Signal::OnCpu),
+                stolen: is_on(Signal::Stolen),
+            },
+            symbolizer,
+            Arc::new(host.agent_resource()),
+        );
+        let cpus = CpuWatch::new(&roots.sys)
+            .inspect_err(|error| tracing::warn!(%error, "CPUs are not followed."))
+            .ok();
+        Ok(Self {
+            idle_stolen_nanos: stolen::idle_nanos(&kernel),
+            is_limited: !options.pids.is_empty(),
+            kernel,
+            reader,
+            assembly,
+            cpus,
+            statistics: None,
+            run_times: Vec::new(),
+            lost: 0,
+        })
+    }
+
+    /// Samples the CPUs that are online now.
+    pub(super) fn follow_cpus(&mut self) {
+        let Some(watch) = &mut self.cpus else {
+            return;
+        };
+        match watch.poll() {
+            Ok(_) => self.kernel.follow_cpus(watch.online()),
+            Err(error) => tracing::debug!(%error, "Which CPUs are online cannot be told."),
+        }
+    }
+
+    /// Sums of a window, with the samples that were lost on the way.
+    pub(super) fn summary(&mut self, reading: &ReaderWindow) -> WindowSummary {
+        let lost = self.kernel.counter(Counter::SamplesLost) + reading.malformed;
+        let grown = lost.saturating_sub(self.lost);
+        self.lost = lost;
+        let samples = &reading.samples;
+        let mut summary = WindowSummary {
+            lost: grown + samples.ticks_lost,
+            ..WindowSummary::default()
+        };
+        let mut stolen_nanos = 0;
+        for (_, totals) in &samples.samples {
+            summary.samples += totals.ticks;
+            stolen_nanos += totals.stolen_nanos;
+        }
+        summary.stolen_seconds = stolen_nanos as f64 / 1e9;
+        summary
+    }
+
+    /// Stolen nanoseconds of idle CPUs since the last call. They belong to no process, so they are
+    /// not in a capture that is limited to some.
+    pub(super) fn idle_stolen_growth(&mut self) -> u64 {
+        let idle = stolen::idle_nanos(&self.kernel);
+        let growth = idle.saturating_sub(self.idle_stolen_nanos);
+        self.idle_stolen_nanos = idle;
+        if self.is_limited { 0 } else { growth }
+    }
+
+    /// The profiles of a window, with names.
+    pub(super) fn profiles(
+        &self,
+        reading: &ReaderWindow,
+        idle_stolen_nanos: u64,
+    ) -> Vec<ProfileGroup> {
+        self.assembly.profiles(&reading.samples, idle_stolen_nanos)
+    }
+}
+
+/// Puts how this host measures on every resource.
+fn describe_method(kernel: &Kernel, host: &mut HostIdentity) {
+    host.insert(
+        attribute::EVENKEEL_BPF_OBJECT_HASH,
+        kernel.object_digest(),
+        "SHA-256 of the loaded kernel object",
+    );
+    let method = kernel.method();
+    host.insert(
+        attribute::EVENKEEL_METHOD_FINGERPRINT,
+        method.fingerprint.as_str(),
+        "hooks attached, fallbacks taken and rates",
+    );
+    if let Some(cost) = method.clock_cost() {
+        host.insert(attribute::EVENKEEL_METHOD_CLOCK_COST, cost, "self-test");
+    }
+    tracing::debug!(method = method.description, "Kernel programs are attached.");
+}
