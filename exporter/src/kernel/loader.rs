@@ -225,12 +225,12 @@ impl Kernel {
         let Some(program) = ebpf.program_mut("on_cpu") else {
             return;
         };
-        let before = state.clone();
+        let before = (state.clone(), sampling.cpus());
         *state = match sampling.follow(program, online) {
             None => State::Attached,
             Some(reason) => State::Partial(reason),
         };
-        if *state != before {
+        if (state.clone(), sampling.cpus()) != before {
             tracing::info!(
                 cpus = sampling.cpus(),
                 reason = state.reason(),
