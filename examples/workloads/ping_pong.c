@@ -1,12 +1,16 @@
-/* Two processes pass a byte to and fro through two pipes, ROUNDS times: about two context switches a
- * round. Prints `elapsed_seconds 3.141593`. With CPU both are pinned to it, so that each pass is a
- * switch. Usage: ping_pong ROUNDS [CPU] */
+/* Two processes pass a byte to and fro through two pipes, ROUNDS times: two context switches a round.
+ * Prints `elapsed_seconds 3.141593`. With CPU both are pinned to it, so that each pass is a switch. With
+ * WORK each pass is followed by that many thousand additions. Usage: ping_pong ROUNDS [CPU [WORK]] */
 #include "workload.h"
 
 #include <sys/wait.h>
 
+static unsigned work;
+
 static void move_byte(int from, int to, int write_first)
 {
+    for (volatile unsigned i = 0; i < work; i++) {
+    }
     char byte = 'x';
     if (write_first && write(to, &byte, 1) != 1)
         exit(1);
@@ -19,7 +23,7 @@ static void move_byte(int from, int to, int write_first)
 int main(int argc, char **argv)
 {
     if (argc < 2) {
-        fprintf(stderr, "usage: ping_pong ROUNDS [CPU]\n");
+        fprintf(stderr, "usage: ping_pong ROUNDS [CPU [WORK]]\n");
         return 2;
     }
     long rounds = atol(argv[1]);
@@ -30,6 +34,8 @@ int main(int argc, char **argv)
     alarm((unsigned)LONGEST_SECONDS);
     if (argc > 2)
         pin(atoi(argv[2]));
+    if (argc > 3)
+        work = (unsigned)atoi(argv[3]) % 1000000 * 1000;
     int there[2], back[2];
     if (pipe(there) != 0 || pipe(back) != 0) {
         perror("pipe");

@@ -18,7 +18,7 @@ use evenkeel_tests::{
     collector::{Collector, Protocol},
     evenkeel,
     needs::{RECORDING, first_lacking},
-    procfs::{process_cpu_seconds, resident_bytes},
+    procfs::{process_cpu_seconds, resident_bytes, wait_until_quiet},
     workload::{Workload, printed},
 };
 use rustix::process::Signal;
@@ -81,21 +81,27 @@ impl Options {
 /// A workload and the argument by which its amount of work is set.
 struct Load {
     title: &'static str,
-    workload: Workload,
-    threads: Option<String>,
+    kind: Kind,
     rounds: u64,
+}
+
+enum Kind {
+    /// On so many threads.
+    Arithmetic { threads: String },
+    /// Both ends on one CPU, so that every pass of the byte is a switch, with so many thousand additions a
+    /// pass.
+    Switches { work: &'static str },
 }
 
 impl Load {
     fn seconds(&self) -> Result<f64> {
+        wait_until_quiet()?;
         let rounds = self.rounds.to_string();
-        let mut arguments: Vec<&str> = Vec::new();
-        match &self.threads {
-            Some(threads) => arguments.extend([threads.as_str(), &rounds]),
-            // Both ends on one CPU: every pass of the byte is a switch.
-            None => arguments.extend([rounds.as_str(), "0"]),
-        }
-        let finished = run(&mut self.workload.command(&arguments)?, RUN_LIMIT)?.succeeded()?;
+        let (workload, arguments) = match &self.kind {
+            Kind::Arithmetic { threads } => (Workload::FixedWork, vec![threads.as_str(), &rounds]),
+            Kind::Switches { work } => (Workload::PingPong, vec![rounds.as_str(), "0", work]),
+        };
+        let finished = run(&mut workload.command(&arguments)?, RUN_LIMIT)?.succeeded()?;
         Ok(printed(&finished, "elapsed_seconds")?[0][0])
     }
 
@@ -181,14 +187,19 @@ fn measure() -> Result<()> {
     let mut loads = [
         Load {
             title: "arithmetic on every CPU",
-            workload: Workload::FixedWork,
-            threads: Some(cpus.to_string()),
+            kind: Kind::Arithmetic {
+                threads: cpus.to_string(),
+            },
             rounds: 1000,
         },
         Load {
-            title: "pipe ping-pong, one CPU",
-            workload: Workload::PingPong,
-            threads: None,
+            title: "pipe ping-pong with work, one CPU",
+            kind: Kind::Switches { work: "200" },
+            rounds: 5000,
+        },
+        Load {
+            title: "bare pipe ping-pong, one CPU",
+            kind: Kind::Switches { work: "0" },
             rounds: 20_000,
         },
     ];
@@ -231,6 +242,7 @@ fn measure() -> Result<()> {
 
 /// Runs the workload with and without the agent, the order changing from round to round so that a drift of
 /// the machine falls on both.
+#[expect(clippy::cast_precision_loss, reason = "rounds are far below 2^53")]
 fn print_losses(load: &Load, collector: &Collector, options: &Options) -> Result<()> {
     let (mut without, mut with, mut losses) = (Vec::new(), Vec::new(), Vec::new());
     let mut usages = Vec::new();
@@ -270,13 +282,20 @@ fn print_losses(load: &Load, collector: &Collector, options: &Options) -> Result
             .map(|usage| usage.cpu_percent)
             .collect::<Vec<_>>(),
     );
+    let rate = match load.kind {
+        Kind::Arithmetic { .. } => String::new(),
+        Kind::Switches { .. } => {
+            let rate = load.rounds as f64 * 2.0 / Interval::of(&without).mean;
+            format!(", {rate:.0} switches/s")
+        }
+    };
     let resident = usages
         .iter()
         .map(|usage| usage.resident)
         .max()
         .unwrap_or_default();
     println!(
-        "| {} | {:.3} s | {:.3} s | {:+.2} % ({:+.2} to {:+.2}) | {:.2} % of one CPU | {:.1} MiB |",
+        "| {}{rate} | {:.3} s | {:.3} s | {:+.2} % ({:+.2} to {:+.2}) | {:.2} % of one CPU | {:.1} MiB |",
         load.title,
         Interval::of(&without).mean,
         Interval::of(&with).mean,

@@ -38,7 +38,7 @@ pub enum Workload {
     Recursion,
     /// `fixed_work THREADS ROUNDS`
     FixedWork,
-    /// `ping_pong ROUNDS [CPU]`
+    /// `ping_pong ROUNDS [CPU [WORK]]`
     PingPong,
     /// `hot_crate SECONDS`, Rust with v0 symbol names.
     Rust,

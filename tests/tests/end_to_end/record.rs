@@ -98,14 +98,12 @@ fn command_signal() -> Result<()> {
     Ok(())
 }
 
-/// Starts to record windows of a second beside a spinner and waits until the file has grown four
-/// times: the reading that begins it and at least two whole windows are in it then.
+/// Starts to record windows of a second and waits until two whole ones are in the file.
 fn start(recording: &Recording) -> Result<Running> {
     let mut command = recording.recorder_command(&["--window", "1s", "--duration", "60s"])?;
     let mut recorder = Running::start(&mut command)?;
-    let (mut size, mut grown) = (0, 0);
     wait_until(
-        "the recording has grown four times",
+        "two windows are in the file",
         Duration::from_secs(30),
         || {
             ensure!(
@@ -113,13 +111,10 @@ fn start(recording: &Recording) -> Result<Running> {
                 "record ended: {}",
                 recorder.stderr_so_far()?
             );
-            let now = fs::metadata(recording.path()).map_or(0, |metadata| metadata.len());
-            if now > size {
-                (size, grown) = (now, grown + 1);
-                // One window may be written in several pieces: let it come to its end.
-                thread::sleep(Duration::from_millis(300));
-            }
-            Ok(grown >= 4)
+            // A file without even its head is no recording yet.
+            let windows = Received::from_recording(recording)
+                .map_or(0, |received| received.windows("samples").len());
+            Ok(windows >= 2)
         },
     )?;
     Ok(recorder)
