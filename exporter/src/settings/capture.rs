@@ -27,14 +27,16 @@ pub struct CaptureArguments {
     /// Length of a window, 1s to 10m [default: 10s] [env: EVENKEEL_WINDOW]
     #[arg(long, value_name = "TIME")]
     pub window: Option<String>,
-    /// Signals to turn on, separated by commas: on_cpu, stolen, scheduler, host, or all
-    /// [default: all] [env: EVENKEEL_ENABLE]
+    /// Signals to turn on, of the whole node, separated by commas: on_cpu, stolen, scheduler, host,
+    /// or all [default: all] [env: EVENKEEL_ENABLE]
     #[arg(long, value_name = "LIST")]
     pub enable: Option<String>,
-    /// Signals to turn off; `--disable all --enable on_cpu` leaves one [env: EVENKEEL_DISABLE]
+    /// Signals to turn off, of the whole node; `--disable all --enable on_cpu` leaves one
+    /// [env: EVENKEEL_DISABLE]
     #[arg(long, value_name = "LIST")]
     pub disable: Option<String>,
-    /// Keep samples of these processes only, separated by commas
+    /// Keep profile samples of these processes only, separated by commas; metrics are of the whole
+    /// node all the same
     #[arg(long, value_name = "PIDS")]
     pub pid: Option<String>,
     /// Add source files, lines and inlined functions to names, from debug information
