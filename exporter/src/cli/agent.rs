@@ -206,4 +206,8 @@ impl Sink for Exporter {
         self.push_metrics(&mut reading);
         Ok(())
     }
+
+    fn windows(&self) -> u64 {
+        self.sequence
+    }
 }

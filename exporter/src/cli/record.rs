@@ -1,22 +1,23 @@
 //! `evenkeel record`: capture into one file.
 
+mod command;
+mod limits;
+mod output;
+mod recorder;
+
 use std::{
     ffi::OsString,
-    io::{self, IsTerminal as _, Write as _},
-    os::unix::process::ExitStatusExt as _,
-    path::{Path, PathBuf},
-    process::{Command, ExitStatus},
+    path::PathBuf,
     time::{Duration, Instant, SystemTime},
 };
 
-use anyhow::Context as _;
-use crossbeam_channel::{Receiver, Sender};
-use evenkeel_otlp::{encode, model::Window, recording::RecordingWriter};
+use crossbeam_channel::Receiver;
+use evenkeel_otlp::model::Window;
 use evenkeel_semconv::attribute;
-use rustix::process::{Pid, Signal as UnixSignal, kill_process};
 
+use self::{command::RecordedCommand, limits::Limits, output::Output, recorder::Recorder};
 use super::{
-    capture_loop::{self, End, Sink},
+    capture_loop::{self, End, Sink as _},
     host_check,
     inspect::host,
     outcome::{Failure, Outcome},
@@ -24,7 +25,7 @@ use super::{
     variable,
 };
 use crate::{
-    capture::{Capture, WindowSummary},
+    capture::Capture,
     identity::Roots,
     kernel::State,
     settings::{CaptureArguments, Detail, Problem, Problems, capture_options},
@@ -33,10 +34,10 @@ use crate::{
 /// Arguments of `evenkeel record`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  evenkeel record --duration 20s -o node.otlp\n  evenkeel record -o build.otlp -- make -j2\n  evenkeel report node.otlp\n\nWith a command, the whole node is recorded for as long as the command runs; reports show the\ncommand's processes first. Its exit code is passed on."
+    after_help = "Examples:\n  evenkeel record --duration 20s -o node.otlp\n  evenkeel record -o build.otlp -- make -j2\n  evenkeel report node.otlp\n\nWith a command, the whole node is recorded for as long as the command runs; reports show the\ncommand's processes first. Its exit code is passed on. --duration ends the recording, not the\ncommand."
 )]
 pub(super) struct RecordArguments {
-    /// How long to record, such as 30s [default: 30s, or until the command ends]
+    /// How long to record at most, such as 30s [default: 30s, or until the command ends]
     #[arg(long, value_name = "TIME")]
     duration: Option<String>,
     /// File to write [default: evenkeel-HOST-TIME.otlp]
@@ -51,10 +52,9 @@ pub(super) struct RecordArguments {
 
 const DEFAULT_DURATION: Duration = Duration::from_secs(30);
 
-/// Exit code of a command that a signal ended, as shells have it.
-const SIGNALLED: i32 = 128;
-
 pub(super) fn run(arguments: &RecordArguments, mut problems: Problems) -> Outcome {
+    // Before the capture raises them.
+    let limits = Limits::current();
     let roots = Roots::from_environment(|name| std::env::var_os(name));
     let options = capture_options(&arguments.capture, Detail::Full, &variable, &mut problems);
     let duration = arguments.duration.as_ref().and_then(|text| {
@@ -69,234 +69,113 @@ pub(super) fn run(arguments: &RecordArguments, mut problems: Problems) -> Outcom
     });
     let host = host(&roots, &mut problems);
     problems.or(()).map_err(Failure::Usage)?;
-    let requirements = host_check::check(&roots)?;
-
-    let name = host
-        .agent_attributes()
-        .value(attribute::HOST_NAME)
-        .unwrap_or("host")
-        .to_owned();
     let path = arguments
         .output
         .clone()
-        .unwrap_or_else(|| default_path(&name));
-    let writer = RecordingWriter::create(&path)?;
+        .unwrap_or_else(|| default_path(host.agent_attributes().value(attribute::HOST_NAME)));
+    Output::check(&path)?;
+    let requirements = host_check::check(&roots)?;
 
     let (sender, messages) = stop::listen()?;
     let mut capture = match Capture::start(options, &roots, host) {
         Ok(capture) => capture,
-        Err(error) => {
-            // Nothing was recorded; an empty file would only be in the way.
-            let _ = std::fs::remove_file(&path);
-            return Err(Failure::capture(error, requirements));
-        }
+        Err(error) => return Err(Failure::capture(error, requirements)),
     };
     for (signal, state) in capture.signals() {
         if let State::Partial(reason) | State::Failed(reason) = state {
             tracing::warn!(%signal, reason, "A signal is not measured as it should be.");
         }
     }
-    let child = start_command(&arguments.command, &capture, &sender)?;
-    let duration = duration.or_else(|| child.is_none().then_some(DEFAULT_DURATION));
-    let mut recorder = Recorder::new(writer, path, duration);
     // What the kernel counts since boot needs a point to count from.
-    recorder.reading(capture.reading())?;
-    let code = record(&mut capture, &messages, child, duration, &mut recorder)?;
-    recorder.finish()?;
-    Ok(code)
+    let first = capture.reading();
+    let output = Output::reserve(path)?;
+    let Some(line) = arguments.command.split_first() else {
+        let duration = Some(duration.unwrap_or(DEFAULT_DURATION));
+        record(capture, first, output, duration, None, &messages)?;
+        return Ok(0);
+    };
+    let expect = || Ok(capture.expect_command()?);
+    let mut command = match RecordedCommand::start(line, &limits, &sender, expect) {
+        Ok(command) => command,
+        Err(error) => {
+            output.discard();
+            return Err(error.into());
+        }
+    };
+    let recorded = record(
+        capture,
+        first,
+        output,
+        duration,
+        Some(&mut command),
+        &messages,
+    );
+    // Whatever becomes of the recording, the command runs to its end and somebody waits for it.
+    if let Err(Failure::Failed(error)) = &recorded {
+        tracing::error!(
+            error = format!("{error:#}"),
+            "The recording has ended early; the command goes on."
+        );
+    }
+    match (recorded, command.wait(&messages)) {
+        (Err(failure), 0) => Err(failure),
+        (_, code) => Ok(code),
+    }
 }
 
 /// `evenkeel-HOST-TIME.otlp`, time in UTC.
-fn default_path(host: &str) -> PathBuf {
+fn default_path(host: Option<&str>) -> PathBuf {
     let time = humantime::format_rfc3339_seconds(SystemTime::now())
         .to_string()
         .replace([':', '-'], "");
-    let host = host.replace(['/', '\0'], "_");
+    let host = host.unwrap_or("host").replace(['/', '\0'], "_");
     format!("evenkeel-{host}-{time}.otlp").into()
 }
 
-/// Starts the command and marks it; its process id.
-fn start_command(
-    command: &[OsString],
-    capture: &Capture,
-    sender: &Sender<Message>,
-) -> Result<Option<u32>, Failure> {
-    let Some((program, arguments)) = command.split_first() else {
-        return Ok(None);
-    };
-    capture.expect_command()?;
-    let child = Command::new(program)
-        .args(arguments)
-        .spawn()
-        .with_context(|| format!("cannot run {}", Path::new(program).display()))?;
-    let pid = child.id();
-    // Its birth may have found the ring buffer full.
-    capture.mark_command_tree(pid)?;
-    stop::wait_for(child, sender.clone())?;
-    Ok(Some(pid))
-}
-
-/// Records until the time is over, the command has ended or a signal came; the exit code.
+/// Records to the end and says what the file holds. The capture ends with it: a command that runs
+/// on is not measured any more. After an error, the windows written before it are kept.
 fn record(
-    capture: &mut Capture,
+    mut capture: Capture,
+    first: Window,
+    output: Output,
+    duration: Option<Duration>,
+    command: Option<&mut RecordedCommand>,
     messages: &Receiver<Message>,
-    command: Option<u32>,
-    duration: Option<Duration>,
+) -> Result<(), Failure> {
+    let mut recorder = Recorder::begin(output, duration)?;
+    let recorded = recorder
+        .reading(first)
+        .and_then(|()| until_the_end(&mut capture, &mut recorder, duration, command, messages))
+        .and_then(|()| capture_loop::flush(&mut capture, &mut recorder));
+    recorder.finish();
+    recorded
+}
+
+/// Records until the time is over, the command has ended or a signal came.
+fn until_the_end(
+    capture: &mut Capture,
     recorder: &mut Recorder,
-) -> Result<u8, Failure> {
-    let deadline = duration.map(|duration| Instant::now() + duration);
-    let mut stopping = false;
-    loop {
-        let end = capture_loop::run(capture, messages, deadline, None, recorder)?;
-        match end {
-            End::Message(Message::CommandEnded(status)) => {
-                capture_loop::flush(capture, recorder)?;
-                return Ok(exit_code(status.context("cannot wait for the command")?));
-            }
-            End::Message(Message::Signal(signal)) => match command {
-                // The command decides when it has ended; a second signal does not wait for it.
-                Some(pid) if !stopping => {
-                    stopping = true;
-                    pass_on(signal, pid);
-                }
-                // Interrupting a recording is how one ends it.
-                None => {
-                    capture_loop::flush(capture, recorder)?;
-                    return Ok(0);
-                }
-                Some(_) => {
-                    capture_loop::flush(capture, recorder)?;
-                    return Ok(u8::try_from(SIGNALLED + signal).unwrap_or(1));
-                }
-            },
-            End::Deadline => {
-                capture_loop::flush(capture, recorder)?;
-                return match command {
-                    None => Ok(0),
-                    Some(_) => wait_for_command(messages),
-                };
-            }
-        }
-    }
-}
-
-/// The recording is over, the command is not: its exit code is still ours.
-fn wait_for_command(messages: &Receiver<Message>) -> Outcome {
-    match messages.recv() {
-        Ok(Message::CommandEnded(status)) => {
-            Ok(exit_code(status.context("cannot wait for the command")?))
-        }
-        Ok(Message::Signal(signal)) => Ok(u8::try_from(SIGNALLED + signal).unwrap_or(1)),
-        Err(_) => Ok(0),
-    }
-}
-
-/// Passes a signal on. A terminal sends SIGINT to the command by itself.
-fn pass_on(signal: i32, pid: u32) {
-    if signal == signal_hook::consts::SIGINT && io::stdin().is_terminal() {
-        return;
-    }
-    let unix = if signal == signal_hook::consts::SIGINT {
-        UnixSignal::INT
-    } else {
-        UnixSignal::TERM
-    };
-    if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
-        // It may have ended just now.
-        let _ = kill_process(pid, unix);
-    }
-}
-
-fn exit_code(status: ExitStatus) -> u8 {
-    let code = status
-        .code()
-        .or_else(|| status.signal().map(|signal| SIGNALLED + signal))
-        .unwrap_or(1);
-    u8::try_from(code).unwrap_or(1)
-}
-
-/// Writes windows and says how it goes.
-struct Recorder {
-    writer: RecordingWriter,
-    path: PathBuf,
-    encoding: encode::Settings,
-    started: Instant,
     duration: Option<Duration>,
-    windows: u64,
-    total: WindowSummary,
-    progress: bool,
-}
-
-impl Recorder {
-    fn new(writer: RecordingWriter, path: PathBuf, duration: Option<Duration>) -> Self {
-        Self {
-            writer,
-            path,
-            encoding: encode::Settings::new(env!("CARGO_PKG_VERSION")),
-            started: Instant::now(),
-            duration,
-            windows: 0,
-            total: WindowSummary::default(),
-            progress: io::stderr().is_terminal(),
+    mut command: Option<&mut RecordedCommand>,
+    messages: &Receiver<Message>,
+) -> Result<(), Failure> {
+    if let Some(command) = &command {
+        // Its birth may have found the ring buffer full.
+        capture.mark_command_tree(command.pid())?;
+    }
+    // A time beyond the clock's range is no end.
+    let deadline = duration.and_then(|duration| Instant::now().checked_add(duration));
+    loop {
+        let message = match capture_loop::run(capture, messages, deadline, None, recorder)? {
+            End::Deadline => return Ok(()),
+            End::Message(message) => message,
+        };
+        // Without a command, to interrupt a recording is how one ends it.
+        if command
+            .as_mut()
+            .is_none_or(|command| command.handle(message))
+        {
+            return Ok(());
         }
-    }
-
-    fn finish(self) -> Result<(), Failure> {
-        let path = self.path.display();
-        let bytes = std::fs::metadata(&self.path).map_or(0, |file| file.len());
-        let mut stderr = io::stderr().lock();
-        if self.progress {
-            let _ = write!(stderr, "\r\x1b[K");
-        }
-        // The recording is whole, even if nobody reads the summary.
-        let _ = writeln!(
-            stderr,
-            "{path}: {:.1} s in {} windows, {} samples, {:.2} s stolen, {} lost, {} KiB\nNext: evenkeel report {path}",
-            self.started.elapsed().as_secs_f64(),
-            self.windows,
-            self.total.samples,
-            self.total.stolen_seconds,
-            self.total.lost,
-            bytes.div_ceil(1024),
-        );
-        Ok(())
-    }
-}
-
-impl Sink for Recorder {
-    fn reading(&mut self, reading: Window) -> Result<(), Failure> {
-        let metrics = encode::encode_metrics(&reading, &self.encoding);
-        self.writer.append(reading.span, &[], &metrics.requests)?;
-        Ok(())
-    }
-
-    fn window(&mut self, window: Window, summary: WindowSummary) -> Result<(), Failure> {
-        let profiles = encode::encode_profiles(&window, &self.encoding);
-        let metrics = encode::encode_metrics(&window, &self.encoding);
-        self.writer
-            .append(window.span, &profiles.requests, &metrics.requests)
-            .with_context(|| format!("cannot write {}", self.path.display()))?;
-        self.windows += 1;
-        self.total.samples += summary.samples;
-        self.total.stolen_seconds += summary.stolen_seconds;
-        self.total.lost += summary.lost + profiles.dropped_samples;
-        Ok(())
-    }
-
-    fn second(&mut self) {
-        if !self.progress {
-            return;
-        }
-        let elapsed = self.started.elapsed().as_secs();
-        let of = self.duration.map_or(String::new(), |duration| {
-            format!(" of {}", duration.as_secs())
-        });
-        let _ = write!(
-            io::stderr().lock(),
-            "\rRecording: {elapsed}{of} s, {} windows, {} samples, {:.2} s stolen\x1b[K",
-            self.windows,
-            self.total.samples,
-            self.total.stolen_seconds,
-        );
     }
 }

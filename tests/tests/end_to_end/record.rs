@@ -1,5 +1,7 @@
 //! `evenkeel record`: codes, interruptions, the command's tree.
 
+mod command;
+
 use std::{
     fs, thread,
     time::{Duration, Instant},
@@ -9,7 +11,7 @@ use anyhow::{Result, ensure};
 use evenkeel_tests::{
     child::{Running, run, wait_until},
     evenkeel::Recording,
-    needs::RECORDING,
+    needs::{Need, RECORDING},
     received::Received,
     suite::Test,
     workload::Workload,
@@ -48,6 +50,51 @@ pub(crate) const TESTS: &[Test] = &[
         RECORDING,
         default_file,
     ),
+    Test::new(
+        "record::a_failed_start_leaves_files_as_they_are",
+        RECORDING,
+        failed_start,
+    ),
+    Test::new(
+        "record::a_file_that_cannot_be_is_refused_at_once",
+        RECORDING,
+        impossible_file,
+    ),
+    Test::new(
+        "record::a_command_outlives_the_recording",
+        RECORDING,
+        command::outlived,
+    ),
+    Test::new(
+        "record::after_the_recording_signals_go_to_the_command",
+        RECORDING,
+        command::signals_after,
+    ),
+    Test::new(
+        "record::a_full_disk_ends_the_recording_not_the_command",
+        &[Need::Root, Need::Bpf, Need::Program("unshare")],
+        command::full_disk,
+    ),
+    Test::new(
+        "record::the_command_has_the_limits_of_the_caller",
+        RECORDING,
+        command::limits,
+    ),
+    Test::new(
+        "record::the_shortest_command_leaves_a_window",
+        RECORDING,
+        command::shortest,
+    ),
+    Test::new(
+        "record::ctrl_c_reaches_the_command_once",
+        &[Need::Root, Need::Bpf, Need::Program("setsid")],
+        command::ctrl_c,
+    ),
+    Test::new(
+        "record::kill_on_a_terminal_is_passed_on",
+        &[Need::Root, Need::Bpf, Need::Program("setsid")],
+        command::kill_on_terminal,
+    ),
 ];
 
 const LIMIT: Duration = Duration::from_secs(60);
@@ -84,6 +131,7 @@ fn no_command() -> Result<()> {
         "{}",
         finished.stderr
     );
+    ensure!(!recording.path().exists(), "an empty recording is left");
     Ok(())
 }
 
@@ -224,5 +272,49 @@ fn default_file() -> Result<()> {
         "{name}"
     );
     evenkeel_tests::evenkeel::report(&folder.path().join(name), &[])?;
+    Ok(())
+}
+
+/// Neither a capture nor a command that can't be started changes a file that was there, and none is made.
+fn failed_start() -> Result<()> {
+    let recording = Recording::empty()?;
+    let object = recording.folder().join("object");
+    fs::write(&object, "no kernel object")?;
+    for there in [false, true] {
+        if there {
+            fs::write(recording.path(), "precious")?;
+        }
+        let mut no_capture = recording.recorder_command(&["--duration", "1s"])?;
+        no_capture.env("EVENKEEL_BPF_OBJECT", &object);
+        let no_command = recording.recorder_command(&["--", "no-such-command-here"])?;
+        for mut command in [no_capture, no_command] {
+            run(&mut command, LIMIT)?.ended_with(1)?;
+            let left = fs::read(recording.path()).ok();
+            let expected = there.then(|| b"precious".to_vec());
+            ensure!(left == expected, "after {command:?}: {left:?}");
+        }
+    }
+    Ok(())
+}
+
+/// A typo in the file's name is said before anything is attached or run.
+fn impossible_file() -> Result<()> {
+    let recording = Recording::empty()?;
+    let marker = recording.folder().join("ran");
+    let path = recording.folder().join("no-such-folder/x.otlp");
+    let mut command = evenkeel_tests::evenkeel::command(&["record", "-o"])?;
+    command.arg(&path).args(["--", "touch"]).arg(&marker);
+    let finished = run(&mut command, LIMIT)?.ended_with(1)?;
+    ensure!(
+        finished.stderr.contains("no-such-folder/x.otlp"),
+        "{}",
+        finished.stderr
+    );
+    ensure!(!marker.exists(), "the command ran");
+    ensure!(
+        finished.elapsed < Duration::from_secs(1),
+        "it took {:.1} s",
+        finished.elapsed.as_secs_f64()
+    );
     Ok(())
 }
