@@ -1,5 +1,7 @@
 //! What became of each signal, and what it lost: a missing probe is never a zero.
 
+use std::collections::BTreeMap;
+
 use evenkeel_abi::{Counter, WalkEnd};
 use evenkeel_otlp::model::{Attribute, Metric, PointValue};
 use evenkeel_semconv::{
@@ -176,14 +178,11 @@ impl Account<'_> {
     }
 
     fn losses(&self) -> Option<Metric> {
-        let mut points = Vec::new();
+        // Sources that lose for the same reason are one series.
+        let mut losses = BTreeMap::new();
         let mut add = |signal: Signal, reason: &'static str, lost: u64| {
             if self.is_on(signal) {
-                let attributes = vec![
-                    Attribute::new(attribute::EVENKEEL_SIGNAL_NAME, signal.name()),
-                    Attribute::new(attribute::EVENKEEL_LOSS_REASON, reason),
-                ];
-                points.push(point(attributes, self.attached_unix_nanos, int(lost)));
+                *losses.entry((signal, reason)).or_insert(0_u64) += lost;
             }
         };
         if let Some(kernel) = self.kernel {
@@ -215,14 +214,19 @@ impl Account<'_> {
             }
         }
         for (reason, lost) in self.ticker_losses.by_reason() {
-            if reason != loss::INVALID {
-                add(Signal::Stolen, reason, lost);
-            }
+            add(Signal::Stolen, reason, lost);
         }
         for (reason, lost) in self.host_losses.by_reason() {
             add(Signal::Host, reason, lost);
         }
-        metric(&metric::EVENKEEL_SIGNAL_LOSSES, points)
+        let points = losses.into_iter().map(|((signal, reason), lost)| {
+            let attributes = vec![
+                Attribute::new(attribute::EVENKEEL_SIGNAL_NAME, signal.name()),
+                Attribute::new(attribute::EVENKEEL_LOSS_REASON, reason),
+            ];
+            point(attributes, self.attached_unix_nanos, int(lost))
+        });
+        metric(&metric::EVENKEEL_SIGNAL_LOSSES, points.collect())
     }
 
     fn run_times(
