@@ -162,6 +162,8 @@ fn over_http() -> Result<()> {
 
 /// gzip on both protocols, on a shorter run.
 fn compressed() -> Result<()> {
+    // An idle machine can pass a window of a second without a single sample.
+    let _spinner = Workload::Spinner.start(&["60"])?;
     for protocol in [Protocol::Grpc, Protocol::Http] {
         let mut collector = Collector::start()?;
         let mut agent = start_agent(&collector, protocol, "1s", "gzip")?;
