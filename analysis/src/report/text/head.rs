@@ -109,7 +109,7 @@ fn losses(page: &mut Page<'_>, overview: &Overview) -> io::Result<()> {
                     format!("{} {} ({share} %)", printable(end), grouped(*count))
                 }),
         );
-        page.items("user stacks", &items)?;
+        page.items("walks", &items)?;
     }
     Ok(())
 }
