@@ -1,18 +1,18 @@
-//! Distributions on the base-2 exponential scale, in an mmapped array: one bank per CPU.
+//! Distributions on the base-2 exponential scale, in mmapped arrays of `Histogram`s.
 //!
 //! Cost: 15 ns a value, the array look-up included.
 
 use aya_ebpf::{btf_maps::Array, macros::btf_map};
-use evenkeel_abi::{HISTOGRAM_SCALE, HISTOGRAM_SLOTS, histogram_base};
+use evenkeel_abi::{BANK_HISTOGRAMS, HISTOGRAM_SCALE, HISTOGRAM_SLOTS, Histogram};
 
 use crate::{
     counters::{MMAPABLE, add_to, current_cpu},
     globals::{SCALE_BOUNDS, SCALE_FIRST},
 };
 
-/// Slots; user space sets the size to possible CPUs times `BANK_HISTOGRAM_SLOTS` at load.
+/// `BANK_HISTOGRAMS` for each possible CPU; user space sets the size at load.
 #[btf_map]
-static HISTOGRAMS: Array<u64, 64, MMAPABLE> = Array::new();
+static HISTOGRAMS: Array<Histogram, 1, MMAPABLE> = Array::new();
 
 /// The slot of a value in nanoseconds; exact, as bounds are compared as integers.
 ///
@@ -47,12 +47,27 @@ fn slot(nanos: u64) -> u32 {
     }
 }
 
+/// Records a value.
+///
+/// # Safety
+///
+/// `histogram` points to a map value.
+#[inline(always)]
+pub unsafe fn record_in(histogram: *mut Histogram, nanos: u64) {
+    let slot = slot(nanos) as usize;
+    // SAFETY: the slot is below the number of slots.
+    let word = unsafe { (&raw mut (*histogram).slots).cast::<u64>().add(slot) };
+    // SAFETY: a word of the map value.
+    unsafe { add_to(word, 1) };
+    // SAFETY: as above.
+    unsafe { add_to(&raw mut (*histogram).sum, nanos) };
+}
+
 /// Records a value of a histogram of this CPU.
 #[inline(always)]
 pub fn record(histogram: u32, nanos: u64) {
-    let index = histogram_base(current_cpu(), histogram) + slot(nanos);
-    if let Some(word) = HISTOGRAMS.get_ptr_mut(index) {
-        // SAFETY: `word` comes from the look-up.
-        unsafe { add_to(word, 1) }
+    if let Some(histogram) = HISTOGRAMS.get_ptr_mut(current_cpu() * BANK_HISTOGRAMS + histogram) {
+        // SAFETY: it comes from the look-up.
+        unsafe { record_in(histogram, nanos) }
     }
 }

@@ -12,15 +12,19 @@
     reason = "atomic add without a result has no stable form on bpf"
 )]
 
+mod block_io;
 mod counters;
 mod events;
 mod globals;
 mod histogram;
+mod interrupts;
+mod network;
 mod on_cpu;
 mod process;
 mod run_queue;
 mod self_test;
 mod stolen;
+mod syscalls;
 mod task;
 mod task_storage;
 mod user_stack;

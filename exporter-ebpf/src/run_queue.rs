@@ -133,7 +133,6 @@ fn arrive(task: Task, now: u64) {
         return;
     }
     counters::count(Counter::RunQueueWaits);
-    counters::add(Counter::RunQueueWakeupNanos as u32 + reason, now - enqueued);
     histogram::record(reason, now - enqueued);
 }
 

@@ -1,7 +1,7 @@
 //! Counters, one bank of `u64` per CPU in the mmapped `COUNTERS` array.
 
 /// Counters in one CPU's bank; a multiple of 8, so that banks do not share a cache line.
-pub const BANK_COUNTERS: u32 = 64;
+pub const BANK_COUNTERS: u32 = 256;
 
 /// Index of a counter in its CPU's bank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,12 +35,14 @@ pub enum Counter {
     RunQueueNegative,
     /// Tasks for which no storage could be made.
     TaskStorageFull,
-    /// Sum of waits after a wake-up, in nanoseconds.
-    RunQueueWakeupNanos,
-    /// Sum of first waits of new tasks, in nanoseconds.
-    RunQueueNewNanos,
-    /// Sum of waits after a preemption, in nanoseconds.
-    RunQueuePreemptedNanos,
     /// User-stack walks by how they ended; one counter for each `WalkEnd`, in its order.
-    WalkEnds = 32,
+    WalkEnds = 56,
+    // Each signal has 32 numbers of its own from here on.
+    // --- interrupts: from 64
+
+    // --- network: from 96
+
+    // --- syscalls: from 128
+
+    // --- block_io: from 160
 }

@@ -17,7 +17,8 @@ pub use self::{
         FRAME_SLOTS, MAX_KERNEL_FRAMES, MAX_USER_FRAMES, ProcessEvent, SampleHeader, WalkEnd,
     },
     histogram::{
-        BANK_HISTOGRAM_SLOTS, HISTOGRAM_SCALE, HISTOGRAM_SLOTS, RunQueueReason, histogram_base,
+        BANK_HISTOGRAMS, HISTOGRAM_SCALE, HISTOGRAM_SLOTS, HISTOGRAM_WORDS, Histogram,
+        RunQueueReason,
     },
     self_test::{SelfTest, SelfTestState},
 };

@@ -19,7 +19,7 @@ use crate::{
         requirements::raise_locked_memory,
     },
     profile::{Assembly, AssemblySettings},
-    signal::{Signal, stolen},
+    signal::{KernelSignal, Signal, SignalAccount, kernel_signals, stolen},
     symbol::{ExecutableTable, Symbolizer, SymbolizerSettings, raise_file_limit},
 };
 
@@ -33,6 +33,7 @@ const EXECUTABLES: usize = 2048;
 #[derive(Debug)]
 pub(super) struct Probes {
     pub(super) kernel: Kernel,
+    pub(super) signals: Vec<Box<dyn KernelSignal>>,
     pub(super) reader: Reader,
     pub(super) assembly: Assembly,
     cpus: Option<CpuWatch>,
@@ -95,6 +96,7 @@ impl Probes {
             idle_stolen_nanos: stolen::idle_nanos(&kernel),
             is_limited: !options.pids.is_empty(),
             kernel,
+            signals: kernel_signals(&options.signals, roots),
             reader,
             assembly,
             cpus,
@@ -132,6 +134,14 @@ impl Probes {
         }
         summary.stolen_seconds = stolen_nanos as f64 / 1e9;
         summary
+    }
+
+    /// What the signals of the kernel's side saw and lost.
+    pub(super) fn accounts(&self) -> Vec<(Signal, SignalAccount)> {
+        self.signals
+            .iter()
+            .map(|signal| (signal.signal(), signal.account(&self.kernel)))
+            .collect()
     }
 
     /// Stolen nanoseconds of idle CPUs since the last call. They belong to no process, so they are

@@ -18,9 +18,8 @@ use crate::{
     kernel::{KernelError, State, account::Statistics},
     profile::SampleTotals,
     signal::{
-        Signal,
+        KernelSignal, Signal,
         host::{HostSampler, Moment, StealClock, StealTicker},
-        run_queue,
         status::Account,
         stolen,
     },
@@ -140,9 +139,11 @@ impl Capture {
         let off = || State::Off("not enabled".into());
         let mut signals = match &self.probes {
             Some(probes) => probes.kernel.signals(),
-            None => [Signal::OnCpu, Signal::Stolen, Signal::Scheduler]
+            None => Signal::ALL
+                .into_iter()
+                .filter(|signal| *signal != Signal::Host)
                 .map(|signal| (signal, off()))
-                .into(),
+                .collect(),
         };
         let host = match self.host_sampler {
             Some(_) => State::Attached,
@@ -186,6 +187,9 @@ impl Capture {
         let remaining = self.window_end().saturating_duration_since(Instant::now());
         if let Some(probes) = &mut self.probes {
             probes.follow_cpus();
+            for signal in &mut probes.signals {
+                signal.tick(&mut probes.kernel);
+            }
             let share = self.options.window.mul_f64(STATISTICS_SHARE);
             // The last tick of a window turns the statistics on; the window's end turns them off.
             if probes.statistics.is_none() && remaining <= share.max(Duration::from_secs(1)) {
@@ -252,9 +256,11 @@ impl Capture {
                 .iter()
                 .any(|(name, state)| *name == signal && state.is_on())
         };
-        if let Some(probes) = &self.probes {
-            if is_measured(Signal::Scheduler) {
-                metrics.extend(run_queue::metrics(&probes.kernel, self.attached_unix_nanos));
+        if let Some(probes) = &mut self.probes {
+            for signal in &mut probes.signals {
+                if is_measured(signal.signal()) {
+                    metrics.extend(signal.metrics(&probes.kernel, self.attached_unix_nanos));
+                }
             }
             if is_measured(Signal::Stolen) {
                 let clock = self.steal_clock;
@@ -280,6 +286,7 @@ impl Capture {
         }
         let account = Account {
             kernel: self.probes.as_ref().map(|probes| &probes.kernel),
+            accounts: self.probes.as_ref().map_or_else(Vec::new, Probes::accounts),
             signals: &signals,
             reader: self.last_reading.as_ref(),
             symbols: self

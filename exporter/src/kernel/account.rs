@@ -3,10 +3,12 @@
 use std::{os::fd::OwnedFd, time::Duration};
 
 use evenkeel_abi::{
-    BANK_COUNTERS, Counter, HISTOGRAM_SLOTS, RunQueueReason, WalkEnd, histogram_base,
+    BANK_COUNTERS, BANK_HISTOGRAMS, Counter, HISTOGRAM_SCALE, HISTOGRAM_SLOTS, HISTOGRAM_WORDS,
+    RunQueueReason, WalkEnd,
 };
+use evenkeel_otlp::{histogram::ExponentialHistogram, scale_table::ScaleTables};
 
-use super::loader::Kernel;
+use super::{loader::Kernel, mapped_array::MappedArray};
 
 /// Run time of one program since it was loaded, as far as the kernel kept it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,8 +51,15 @@ impl Kernel {
 
     fn counter_at(&self, index: usize) -> u64 {
         (0..self.cpu_limit())
-            .map(|cpu| self.counters().load(cpu * BANK_COUNTERS as usize + index))
+            .map(|cpu| self.counter_of(cpu, index))
             .fold(0, u64::wrapping_add)
+    }
+
+    /// A counter of one CPU, by its number in the bank.
+    pub fn counter_of(&self, cpu: usize, index: usize) -> u64 {
+        self.array("COUNTERS").map_or(0, |counters| {
+            counters.load(cpu * BANK_COUNTERS as usize + index)
+        })
     }
 
     /// How many walks ended in a way.
@@ -58,16 +67,11 @@ impl Kernel {
         self.counter_at(Counter::WalkEnds as usize + end as usize)
     }
 
-    /// Slots of a run-queue histogram, summed over CPUs (see evenkeel-otlp, `ScaleTables`).
-    pub fn run_queue_slots(&self, reason: RunQueueReason) -> Vec<u64> {
-        let mut slots = vec![0_u64; HISTOGRAM_SLOTS as usize];
-        for cpu in 0..self.cpu_limit() {
-            let base = histogram_base(cpu as u32, reason as u32) as usize;
-            for (index, slot) in slots.iter_mut().enumerate() {
-                *slot = slot.wrapping_add(self.histograms().load(base + index));
-            }
-        }
-        slots
+    /// A run-queue histogram, summed over CPUs.
+    pub fn run_queue_histogram(&self, reason: RunQueueReason) -> ExponentialHistogram {
+        let entries =
+            (0..self.cpu_limit()).map(|cpu| cpu * BANK_HISTOGRAMS as usize + reason as usize);
+        histogram(self.array("HISTOGRAMS"), entries)
     }
 
     /// Run times of the programs.
@@ -84,4 +88,28 @@ impl Kernel {
             })
             .collect()
     }
+}
+
+/// The sum of some entries of an array of `Histogram`s, in seconds.
+pub fn histogram(
+    array: Option<&MappedArray>,
+    entries: impl Iterator<Item = usize>,
+) -> ExponentialHistogram {
+    let mut slots = vec![0_u64; HISTOGRAM_SLOTS as usize];
+    let mut nanos = 0_u64;
+    if let Some(array) = array {
+        for entry in entries {
+            let base = entry * HISTOGRAM_WORDS as usize;
+            for (index, slot) in slots.iter_mut().enumerate() {
+                *slot = slot.wrapping_add(array.load(base + index));
+            }
+            nanos = nanos.wrapping_add(array.load(base + slots.len()));
+        }
+    }
+    ExponentialHistogram::from_slots(
+        HISTOGRAM_SCALE as i32,
+        ScaleTables::NANOSECONDS_IN_SECONDS.slot_zero_index,
+        &slots,
+        nanos as f64 / 1e9,
+    )
 }

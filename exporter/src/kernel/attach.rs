@@ -115,7 +115,7 @@ impl Basis {
                 .lacking(REGISTERS)
                 .map(|reason| format!("user stacks are not walked: {reason}")),
             Signal::Stolen => self.steal_doubt.clone(),
-            Signal::Scheduler | Signal::Host => None,
+            _ => None,
         };
         let unproved = || {
             let reason = self.unproved.as_ref()?;

@@ -3,94 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use super::btf::{Btf, MemberKind};
-
-/// A field that a kernel program reads.
-struct Field {
-    /// Name of the global that holds its offset.
-    global: &'static str,
-    /// Where it may be, best first: structure and path.
-    places: &'static [(&'static str, &'static str)],
-    /// What has to be there; a field of another size would be read wrongly.
-    shape: Shape,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Shape {
-    Pointer,
-    Scalar(u32),
-}
-
-use Shape::{Pointer, Scalar};
-
-const FIELDS: &[Field] = &[
-    Field {
-        global: "TASK_PID",
-        places: &[("task_struct", "pid")],
-        shape: Scalar(4),
-    },
-    Field {
-        global: "TASK_TGID",
-        places: &[("task_struct", "tgid")],
-        shape: Scalar(4),
-    },
-    Field {
-        global: "TASK_FLAGS",
-        places: &[("task_struct", "flags")],
-        shape: Scalar(4),
-    },
-    Field {
-        global: "TASK_STATE",
-        // `state` was 8 bytes before 5.14; its low half is read, as on every little-endian machine.
-        places: &[("task_struct", "__state")],
-        shape: Scalar(4),
-    },
-    Field {
-        global: "TASK_GROUP_LEADER",
-        places: &[("task_struct", "group_leader")],
-        shape: Pointer,
-    },
-    Field {
-        global: "TASK_START_BOOTTIME",
-        // Called `real_start_time` before 5.5.
-        places: &[
-            ("task_struct", "start_boottime"),
-            ("task_struct", "real_start_time"),
-        ],
-        shape: Scalar(8),
-    },
-    Field {
-        global: "TASK_CFS_RQ",
-        places: &[("task_struct", "se.cfs_rq")],
-        shape: Pointer,
-    },
-    Field {
-        global: "CFS_RQ_RQ",
-        places: &[("cfs_rq", "rq")],
-        shape: Pointer,
-    },
-    Field {
-        global: "RQ_PREV_STEAL_TIME",
-        places: &[("rq", "prev_steal_time")],
-        shape: Scalar(8),
-    },
-    Field {
-        global: "BINPRM_FILENAME",
-        places: &[("linux_binprm", "filename")],
-        shape: Pointer,
-    },
-    Field {
-        global: "REGS_IP",
-        // x86-64, then arm64.
-        places: &[("pt_regs", "ip"), ("pt_regs", "pc")],
-        shape: Scalar(8),
-    },
-    Field {
-        global: "REGS_SP",
-        places: &[("pt_regs", "sp")],
-        shape: Scalar(8),
-    },
-];
+use super::{
+    btf::{Btf, MemberKind},
+    part::{self, Field, Shape},
+};
 
 /// Offsets and facts of this kernel, by the name of the global that carries each.
 #[derive(Clone, Debug, Default)]
@@ -104,7 +20,7 @@ impl Globals {
     /// the programs that need it.
     pub fn from_btf(btf: &Btf) -> Self {
         let mut globals = Self::default();
-        for field in FIELDS {
+        for field in part::fields() {
             match find(btf, field) {
                 Ok(offset) => globals.set(field.global, offset),
                 Err(reason) => {
@@ -177,8 +93,8 @@ fn find(btf: &Btf, field: &Field) -> Result<u64, String> {
         match btf.member(structure, path) {
             Ok(member) => {
                 let fits = match (field.shape, &member.kind) {
-                    (Pointer, MemberKind::Pointer { .. }) => true,
-                    (Scalar(size), MemberKind::Scalar { .. }) => member.size == size,
+                    (Shape::Pointer, MemberKind::Pointer { .. }) => true,
+                    (Shape::Scalar(size), MemberKind::Scalar { .. }) => member.size == size,
                     _ => false,
                 };
                 if fits {

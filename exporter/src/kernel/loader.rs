@@ -1,13 +1,12 @@
 //! Loads the object and attaches its programs one by one; no failure sinks the rest.
 
-use std::path::Path;
+use std::{collections::HashMap, path::Path};
 
 use aya::{
     Ebpf, EbpfError, EbpfLoader,
-    maps::{MapData, RingBuf},
+    maps::{Map, MapData, RingBuf},
     programs::{BtfTracePoint, ProgramError},
 };
-use evenkeel_abi::{BANK_COUNTERS, BANK_HISTOGRAM_SLOTS};
 use evenkeel_otlp::scale_table::ScaleTables;
 
 use super::{
@@ -19,7 +18,8 @@ use super::{
     mapped_array::{MappedArray, MappedArrayError},
     method::Method,
     object::{Object, ObjectError},
-    probe::{Hook, PROGRAMS, Program, State},
+    part,
+    probe::{Hook, Program, State},
     sampling::Sampling,
     self_test,
 };
@@ -74,8 +74,7 @@ pub struct CaptureSettings {
 pub struct Kernel {
     ebpf: Ebpf,
     sampling: Sampling,
-    counters: MappedArray,
-    histograms: MappedArray,
+    arrays: HashMap<&'static str, MappedArray>,
     programs: Vec<(&'static Program, State)>,
     basis: Basis,
     method: Method,
@@ -109,7 +108,7 @@ impl Kernel {
         withdraw_dependents(&mut globals);
 
         let aya_btf = aya::Btf::from_sys_fs()?;
-        let mut ebpf = load(&object, &globals, cpu_limit, &aya_btf)?;
+        let mut ebpf = load(&object, &globals, cpu_limit, settings, &aya_btf)?;
         let mut unproved = None;
         let mut costs = None;
         match prove(&mut ebpf, &aya_btf, &globals, proc_root) {
@@ -121,7 +120,7 @@ impl Kernel {
                         globals.refuse(global, reason);
                     }
                     withdraw_dependents(&mut globals);
-                    ebpf = load(&object, &globals, cpu_limit, &aya_btf)?;
+                    ebpf = load(&object, &globals, cpu_limit, settings, &aya_btf)?;
                 }
             }
             Err(reason) => {
@@ -139,7 +138,7 @@ impl Kernel {
             sampling: &mut sampling,
         };
         let mut programs = Vec::new();
-        for program in PROGRAMS {
+        for program in part::programs() {
             let wanted = |signal| settings.signals.contains(signal);
             let state = if program.serves.iter().any(wanted) {
                 attach(program, &mut attaching)
@@ -171,16 +170,15 @@ impl Kernel {
             steal_doubt,
         };
         let map_bytes = map_memory::by_map(&ebpf, proc_root);
-        let counters = MappedArray::new(
-            "COUNTERS",
-            ebpf.take_map("COUNTERS"),
-            cpu_limit * BANK_COUNTERS as usize,
-        )?;
-        let histograms = MappedArray::new(
-            "HISTOGRAMS",
-            ebpf.take_map("HISTOGRAMS"),
-            cpu_limit * BANK_HISTOGRAM_SLOTS as usize,
-        )?;
+        let mut arrays = HashMap::new();
+        for array in part::arrays() {
+            let words = array.entries(cpu_limit, &settings.signals) * array.words;
+            let map = ebpf.take_map(array.name);
+            arrays.insert(
+                array.name,
+                MappedArray::new(array.name, map, words as usize)?,
+            );
+        }
         let events = ebpf
             .take_map("EVENTS")
             .and_then(|map| RingBuf::try_from(map).ok())
@@ -195,8 +193,7 @@ impl Kernel {
         let kernel = Self {
             ebpf,
             sampling,
-            counters,
-            histograms,
+            arrays,
             programs,
             basis,
             method,
@@ -246,14 +243,14 @@ impl Kernel {
             .any(|(program, state)| program.name == name && state.is_on())
     }
 
-    /// Counters of the kernel programs.
-    pub fn counters(&self) -> &MappedArray {
-        &self.counters
+    /// An array that kernel programs write (`kernel/part/`).
+    pub fn array(&self, name: &str) -> Option<&MappedArray> {
+        self.arrays.get(name)
     }
 
-    /// Histograms of the kernel programs.
-    pub fn histograms(&self) -> &MappedArray {
-        &self.histograms
+    /// A map of the object that is not mapped, such as a hash table.
+    pub fn map_mut(&mut self, name: &str) -> Option<&mut Map> {
+        self.ebpf.map_mut(name)
     }
 
     /// Each program and what became of it.
@@ -296,6 +293,7 @@ fn load(
     object: &Object,
     globals: &Globals,
     cpu_limit: usize,
+    settings: &CaptureSettings,
     btf: &aya::Btf,
 ) -> Result<Ebpf, EbpfError> {
     let tables = ScaleTables::NANOSECONDS_IN_SECONDS;
@@ -318,11 +316,12 @@ fn load(
         .override_global("SCALE_FIRST", &tables.first, true)
         .override_global("SCALE_BOUNDS", &bounds, true)
         .override_global("SELF_PID", &self_pid, true)
-        .map_max_entries("COUNTERS", banks.saturating_mul(BANK_COUNTERS))
-        .map_max_entries("HISTOGRAMS", banks.saturating_mul(BANK_HISTOGRAM_SLOTS))
         .map_max_entries("STEAL_SEEN", banks)
-        .map_max_entries("EVENTS", ring_bytes as u32)
-        .load(&object.bytes)
+        .map_max_entries("EVENTS", ring_bytes as u32);
+    for array in part::arrays() {
+        loader.map_max_entries(array.name, array.entries(cpu_limit, &settings.signals));
+    }
+    loader.load(&object.bytes)
 }
 
 /// Attaches the self-test, runs it and takes it away again.

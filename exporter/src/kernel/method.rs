@@ -72,13 +72,10 @@ impl Method {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::probe::PROGRAMS;
+    use crate::kernel::part::programs;
 
     fn method(state: State, frequency: u64) -> Method {
-        let programs: Vec<_> = PROGRAMS
-            .iter()
-            .map(|program| (program, state.clone()))
-            .collect();
+        let programs: Vec<_> = programs().map(|program| (program, state.clone())).collect();
         Method::new("abc", &programs, &Globals::default(), frequency, None)
     }
 

@@ -11,6 +11,7 @@ mod map_memory;
 pub mod mapped_array;
 pub mod method;
 pub mod object;
+pub mod part;
 pub mod probe;
 pub mod requirements;
 pub mod sampling;

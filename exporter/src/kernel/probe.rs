@@ -12,7 +12,7 @@ pub enum Hook {
     CpuClock,
 }
 
-/// A kernel program.
+/// A kernel program. The tables of all programs are in `kernel/part/`.
 #[derive(Debug)]
 pub struct Program {
     /// Name of its function in the object.
@@ -28,81 +28,6 @@ pub struct Program {
     /// What is missing without it.
     pub loss: &'static str,
 }
-
-const TASK: &[&str] = &[
-    "TASK_PID",
-    "TASK_TGID",
-    "TASK_FLAGS",
-    "TASK_GROUP_LEADER",
-    "TASK_START_BOOTTIME",
-];
-
-/// Every program, in the order in which they are attached: whoever makes a task known comes before
-/// whoever samples it, and `sched_switch`, which ends waits, before the programs that begin them: a
-/// wait begun and never ended would hold the sleep that follows.
-pub const PROGRAMS: &[Program] = &[
-    Program {
-        name: "sched_process_fork",
-        hook: Hook::Tracepoint("sched_process_fork"),
-        needs: TASK,
-        serves: &[Signal::OnCpu, Signal::Stolen],
-        essential_to: &[],
-        loss: "short-lived processes may lack their owner",
-    },
-    Program {
-        name: "sched_process_exec",
-        hook: Hook::Tracepoint("sched_process_exec"),
-        needs: &[
-            "TASK_TGID",
-            "TASK_GROUP_LEADER",
-            "TASK_START_BOOTTIME",
-            "BINPRM_FILENAME",
-        ],
-        serves: &[Signal::OnCpu, Signal::Stolen],
-        essential_to: &[],
-        loss: "short-lived processes may lack their name",
-    },
-    Program {
-        name: "sched_process_exit",
-        hook: Hook::Tracepoint("sched_process_exit"),
-        needs: TASK,
-        serves: &[Signal::OnCpu, Signal::Stolen],
-        essential_to: &[],
-        loss: "processes that are gone are forgotten late",
-    },
-    Program {
-        name: "sched_switch",
-        hook: Hook::Tracepoint("sched_switch"),
-        needs: TASK,
-        serves: &[Signal::Scheduler, Signal::Stolen],
-        essential_to: &[Signal::Scheduler],
-        loss: "time stolen shortly before a switch can fall to the next task",
-    },
-    Program {
-        name: "sched_wakeup",
-        hook: Hook::Tracepoint("sched_wakeup"),
-        needs: &[],
-        serves: &[Signal::Scheduler],
-        essential_to: &[],
-        loss: "waits after a wake-up are not measured",
-    },
-    Program {
-        name: "sched_wakeup_new",
-        hook: Hook::Tracepoint("sched_wakeup_new"),
-        needs: &[],
-        serves: &[Signal::Scheduler],
-        essential_to: &[],
-        loss: "first waits of new tasks are not measured",
-    },
-    Program {
-        name: "on_cpu",
-        hook: Hook::CpuClock,
-        needs: TASK,
-        serves: &[Signal::OnCpu, Signal::Stolen],
-        essential_to: &[Signal::OnCpu, Signal::Stolen],
-        loss: "nothing is sampled",
-    },
-];
 
 impl Program {
     /// Why it cannot run on this kernel, if so.
@@ -163,6 +88,9 @@ pub fn signal_state(signal: Signal, programs: &[(&'static Program, State)]) -> S
             .iter()
             .filter(|(program, _)| program.serves.contains(&signal))
     };
+    if serving().next().is_none() {
+        return State::Off("this version has no program for it".into());
+    }
     let missing = || serving().filter(|(_, state)| *state != State::Attached);
     if let Some((program, state)) =
         missing().find(|(program, _)| program.essential_to.contains(&signal))
@@ -191,10 +119,10 @@ pub fn signal_state(signal: Signal, programs: &[(&'static Program, State)]) -> S
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernel::part::programs;
 
     fn states(failed: &str) -> Vec<(&'static Program, State)> {
-        PROGRAMS
-            .iter()
+        programs()
             .map(|program| {
                 let state = if program.name == failed {
                     State::Failed("refused".into())
@@ -225,7 +153,7 @@ mod tests {
     /// Every program serves a signal, and is essential only to signals that it serves.
     #[test]
     fn table_is_consistent() {
-        for program in PROGRAMS {
+        for program in programs() {
             assert!(!program.serves.is_empty(), "{}", program.name);
             for signal in program.essential_to {
                 assert!(program.serves.contains(signal), "{}", program.name);

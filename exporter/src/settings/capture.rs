@@ -27,8 +27,9 @@ pub struct CaptureArguments {
     /// Length of a window, 1s to 10m [default: 10s] [env: EVENKEEL_WINDOW]
     #[arg(long, value_name = "TIME")]
     pub window: Option<String>,
-    /// Signals to turn on, of the whole node, separated by commas: on_cpu, stolen, scheduler, host,
-    /// or all [default: all] [env: EVENKEEL_ENABLE]
+    /// Signals to turn on, of the whole node, separated by commas: on_cpu, off_cpu, run_queue, stolen,
+    /// scheduler, interrupts, network, syscalls, block_io, host, or all
+    /// [default: all but syscalls] [env: EVENKEEL_ENABLE]
     #[arg(long, value_name = "LIST")]
     pub enable: Option<String>,
     /// Signals to turn off, of the whole node; `--disable all --enable on_cpu` leaves one
@@ -112,7 +113,7 @@ pub fn capture_options(
     let on = list(given(&arguments.enable, "--enable", "EVENKEEL_ENABLE")).unwrap_or_default();
     let signals: Vec<_> = Signal::ALL
         .into_iter()
-        .filter(|signal| !off.contains(signal) || on.contains(signal))
+        .filter(|signal| on.contains(signal) || signal.is_default() && !off.contains(signal))
         .collect();
 
     let mut pids = HashSet::new();

@@ -7,10 +7,22 @@ use std::{fmt, str::FromStr};
 pub enum Signal {
     /// What runs, sampled.
     OnCpu,
+    /// What blocked tasks wait for, sampled.
+    OffCpu,
+    /// Where ready tasks wait for a CPU, sampled.
+    RunQueue,
     /// Which code was running when the hypervisor took the CPU away.
     Stolen,
-    /// Run-queue waits.
+    /// Run-queue waits, switches, and whose fault a wait is.
     Scheduler,
+    /// Hard and soft interrupts.
+    Interrupts,
+    /// What packets cost and where they wait.
+    Network,
+    /// How long system calls take.
+    Syscalls,
+    /// Block I/O by request.
+    BlockIo,
     /// The host's own counters, from procfs.
     Host,
 }
@@ -23,15 +35,38 @@ pub struct UnknownSignal {
 }
 
 impl Signal {
-    /// All signals, in the order in which they are shown. All are on by default.
-    pub const ALL: [Self; 4] = [Self::OnCpu, Self::Stolen, Self::Scheduler, Self::Host];
+    /// All signals, in the order in which they are shown.
+    pub const ALL: [Self; 10] = [
+        Self::OnCpu,
+        Self::OffCpu,
+        Self::RunQueue,
+        Self::Stolen,
+        Self::Scheduler,
+        Self::Interrupts,
+        Self::Network,
+        Self::Syscalls,
+        Self::BlockIo,
+        Self::Host,
+    ];
+
+    /// Whether it is on unless it is turned off. System calls are not: merely being attached puts
+    /// each of them on the kernel's slow path, at 130 ns a call.
+    pub const fn is_default(self) -> bool {
+        !matches!(self, Self::Syscalls)
+    }
 
     /// Name, as on the command line and in `evenkeel.signal.name`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::OnCpu => "on_cpu",
+            Self::OffCpu => "off_cpu",
+            Self::RunQueue => "run_queue",
             Self::Stolen => "stolen",
             Self::Scheduler => "scheduler",
+            Self::Interrupts => "interrupts",
+            Self::Network => "network",
+            Self::Syscalls => "syscalls",
+            Self::BlockIo => "block_io",
             Self::Host => "host",
         }
     }
@@ -70,6 +105,9 @@ mod tests {
             assert_eq!(signal.name().parse(), Ok(signal));
         }
         let error = "cpu".parse::<Signal>().unwrap_err().to_string();
-        assert!(error.contains("on_cpu stolen scheduler host"), "{error}");
+        assert!(
+            error.contains("on_cpu off_cpu run_queue stolen scheduler"),
+            "{error}"
+        );
     }
 }

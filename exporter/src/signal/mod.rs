@@ -1,17 +1,62 @@
 //! What is measured. One module a signal; the kernel's half is in `kernel/`.
 
+mod block_io;
 pub mod host;
+mod interrupts;
 mod kind;
-pub mod run_queue;
+mod network;
+mod scheduler;
 pub mod status;
 pub mod stolen;
+mod syscalls;
+
+use std::fmt::Debug;
 
 use evenkeel_otlp::model::{Attribute, Metric, Point, PointValue};
 use evenkeel_semconv::MetricDescriptor;
 
 pub use self::kind::{Signal, UnknownSignal};
+use crate::{identity::Roots, kernel::Kernel};
 
 const NANOS: f64 = 1e9;
+
+/// A signal whose metrics are made from what kernel programs counted.
+pub trait KernelSignal: Debug + Send {
+    /// Which one it is.
+    fn signal(&self) -> Signal;
+
+    /// What has to be done every second.
+    fn tick(&mut self, _kernel: &mut Kernel) {}
+
+    /// Its metrics since the programs were attached.
+    fn metrics(&mut self, kernel: &Kernel, attached_unix_nanos: u64) -> Vec<Metric>;
+
+    /// What it saw and lost since the programs were attached.
+    fn account(&self, kernel: &Kernel) -> SignalAccount;
+}
+
+/// Events of a signal.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SignalAccount {
+    /// Events seen.
+    pub events: u64,
+    /// Events that could not be accounted for, by reason (`evenkeel.loss.reason`).
+    pub losses: Vec<(&'static str, u64)>,
+}
+
+/// The signals of that kind that are on.
+pub fn kernel_signals(on: &[Signal], _roots: &Roots) -> Vec<Box<dyn KernelSignal>> {
+    let all: [Box<dyn KernelSignal>; 5] = [
+        Box::new(scheduler::Scheduler),
+        Box::new(interrupts::Interrupts),
+        Box::new(network::Network),
+        Box::new(syscalls::Syscalls),
+        Box::new(block_io::BlockIo),
+    ];
+    all.into_iter()
+        .filter(|signal| on.contains(&signal.signal()))
+        .collect()
+}
 
 /// A point with sorted attributes.
 fn point(

@@ -14,7 +14,7 @@ use evenkeel_semconv::{
     metric,
 };
 
-use super::{NANOS, Signal, host::Losses, int, metric, point};
+use super::{NANOS, Signal, SignalAccount, host::Losses, int, metric, point};
 use crate::{
     capture::ReaderWindow,
     kernel::{Kernel, State, account::RunTime},
@@ -41,6 +41,8 @@ const REASON_BYTES: usize = 512;
 pub struct Account<'a> {
     /// The kernel's side; `None` when only `host` is on.
     pub kernel: Option<&'a Kernel>,
+    /// What the signals of the kernel's side saw and lost.
+    pub accounts: Vec<(Signal, SignalAccount)>,
     /// The states of all signals.
     pub signals: &'a [(Signal, State)],
     /// What the reader counted.
@@ -171,7 +173,9 @@ impl Account<'_> {
                 Signal::Stolen,
                 kernel.counter(Counter::Samples) + kernel.counter(Counter::Switches),
             );
-            add(Signal::Scheduler, kernel.counter(Counter::Switches));
+        }
+        for (signal, account) in &self.accounts {
+            add(*signal, account.events);
         }
         add(Signal::Host, self.host_readings);
         metric(&metric::EVENKEEL_SIGNAL_EVENTS, points)
@@ -195,11 +199,11 @@ impl Account<'_> {
                 loss::RING_BUFFER_FULL,
                 count(Counter::StolenLost) + count(Counter::SamplesLost),
             );
-            let (waits, full) = (Signal::Scheduler, Counter::TaskStorageFull);
-            add(waits, loss::STORAGE_FULL, count(full));
-            add(waits, loss::UNMATCHED, count(Counter::RunQueueUnmatched));
-            let negative = count(Counter::RunQueueNegative);
-            add(waits, loss::NEGATIVE_INTERVAL, negative);
+        }
+        for (signal, account) in &self.accounts {
+            for (reason, lost) in &account.losses {
+                add(*signal, reason, *lost);
+            }
         }
         if let Some(reader) = self.reader {
             let ticks = self.aggregation_lost.ticks;

@@ -1,0 +1,1 @@
+//! Block I/O by request: queue, device and total.

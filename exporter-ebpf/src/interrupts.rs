@@ -1,0 +1,1 @@
+//! Hard and soft interrupts and the vectors of the CPU.

@@ -1,0 +1,1 @@
+//! What packets cost and where they wait.

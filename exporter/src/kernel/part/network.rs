@@ -1,0 +1,9 @@
+//! Network.
+
+use super::Part;
+
+pub(super) const PART: Part = Part {
+    programs: &[],
+    fields: &[],
+    arrays: &[],
+};

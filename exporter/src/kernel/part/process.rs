@@ -1,0 +1,47 @@
+//! Birth, exec and death of processes.
+
+use super::{Field, Part, Shape, task::TASK};
+use crate::{
+    kernel::probe::{Hook, Program},
+    signal::Signal,
+};
+
+pub(super) const PART: Part = Part {
+    programs: &[
+        Program {
+            name: "sched_process_fork",
+            hook: Hook::Tracepoint("sched_process_fork"),
+            needs: TASK,
+            serves: &[Signal::OnCpu, Signal::Stolen],
+            essential_to: &[],
+            loss: "short-lived processes may lack their owner",
+        },
+        Program {
+            name: "sched_process_exec",
+            hook: Hook::Tracepoint("sched_process_exec"),
+            needs: &[
+                "TASK_TGID",
+                "TASK_GROUP_LEADER",
+                "TASK_START_BOOTTIME",
+                "BINPRM_FILENAME",
+            ],
+            serves: &[Signal::OnCpu, Signal::Stolen],
+            essential_to: &[],
+            loss: "short-lived processes may lack their name",
+        },
+        Program {
+            name: "sched_process_exit",
+            hook: Hook::Tracepoint("sched_process_exit"),
+            needs: TASK,
+            serves: &[Signal::OnCpu, Signal::Stolen],
+            essential_to: &[],
+            loss: "processes that are gone are forgotten late",
+        },
+    ],
+    fields: &[Field {
+        global: "BINPRM_FILENAME",
+        places: &[("linux_binprm", "filename")],
+        shape: Shape::Pointer,
+    }],
+    arrays: &[],
+};
