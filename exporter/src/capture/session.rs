@@ -18,7 +18,7 @@ use crate::{
     kernel::{KernelError, State, account::Statistics},
     profile::SampleTotals,
     signal::{
-        KernelSignal, Signal,
+        Signal,
         host::{HostSampler, Moment, StealClock, StealTicker},
         status::Account,
         stolen,
