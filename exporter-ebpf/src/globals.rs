@@ -93,6 +93,8 @@ globals! {
     HAS_QUOTA_FIELDS: u64;
     /// 1 where it is known whether a CPU is in an interrupt.
     HAS_INTERRUPT_STATE: u64;
+    /// 1 where services or containers are in focus.
+    FOCUS_USED: u64;
     /// `WAITS_*`: which waits are measured; 0 where the programs only serve `stolen`.
     WAITS: u64;
     /// `StackHook`.

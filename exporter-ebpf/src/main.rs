@@ -15,6 +15,7 @@
 mod block_io;
 mod counters;
 mod events;
+mod focus;
 mod globals;
 mod histogram;
 mod interrupt_state;

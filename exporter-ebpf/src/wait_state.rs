@@ -42,6 +42,10 @@ pub struct TaskState {
     pub blocked: Phase,
     /// Sampling of time on run queues.
     pub queued: Phase,
+    /// Group in focus that it belongs to, 0 for none, as of `focus_generation`.
+    pub focus_group: u32,
+    /// Low half of the generation of the processes in focus; 0 before the first look.
+    pub focus_generation: u32,
     /// Switches away because it blocked.
     pub voluntary: u64,
     /// Switches away while it could have gone on.

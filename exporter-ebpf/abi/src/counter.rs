@@ -57,8 +57,10 @@ pub enum Counter {
     // Words of a CPU that are no counters.
     /// Accounted steal at the last look, plus one; 0 before the first look.
     StealSeen,
-    /// `bpf_ktime_get_ns` minus the run queue's clock.
+    /// `bpf_ktime_get_ns` minus the run queue's clock, when that is up to date.
     ClockOffset,
+    /// `bpf_ktime_get_ns` at the last switch.
+    LastSwitch,
     /// By how many powers of two the wait period is stretched.
     PeriodShift,
     /// When the running review of the period began.

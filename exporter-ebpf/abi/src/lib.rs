@@ -7,6 +7,7 @@
 
 mod counter;
 mod event;
+mod focus;
 mod histogram;
 mod self_test;
 mod wait;
@@ -16,6 +17,9 @@ pub use self::{
     event::{
         COMM_LEN, EXEC_FILENAME_LEN, EventKind, ExecEvent, FLAG_KERNEL_THREAD, FLAG_USER_MODE,
         FRAME_SLOTS, MAX_KERNEL_FRAMES, MAX_USER_FRAMES, ProcessEvent, SampleHeader, WalkEnd,
+    },
+    focus::{
+        FOCUS_DISTRIBUTIONS, FOCUS_GROUPS, FOCUS_PROCESSES, FocusDistribution, focus_histogram,
     },
     histogram::{
         BANK_HISTOGRAMS, HISTOGRAM_SCALE, HISTOGRAM_SLOTS, HISTOGRAM_WORDS, Histogram,

@@ -6,6 +6,7 @@ use evenkeel_abi::Counter;
 use evenkeel_semconv::attribute;
 
 use super::{
+    focus::Focus,
     reader::{Reader, ReaderSettings, ReaderWindow},
     session::{CaptureError, CaptureOptions, WindowSummary},
 };
@@ -59,6 +60,7 @@ impl Probes {
             frequency: options.frequency,
             signals: options.signals.clone(),
             wait_period_nanos: u64::try_from(options.wait_period.as_nanos()).unwrap_or(u64::MAX),
+            focus_groups: options.focus.len(),
         };
         let (mut kernel, events) = Kernel::start(&settings, &roots.proc, &roots.sys)?;
         if kernel.runs(TASK_WALK) {
@@ -85,6 +87,11 @@ impl Probes {
             events,
             processes,
             executables,
+            Focus::new(
+                &options.focus,
+                kernel.take_map("FOCUS"),
+                kernel.take_map("FOCUS_GENERATION"),
+            ),
         )?;
         let assembly = Assembly::new(
             AssemblySettings {

@@ -15,7 +15,7 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 use evenkeel_abi::LEFT_UNFINISHED;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::split::Split;
+use super::{focus::Focus, split::Split};
 use crate::{
     identity::{Process, ProcessTable, ProcessTableStatistics},
     kernel::{
@@ -73,6 +73,8 @@ pub struct ReaderWindow {
     pub processes: ProcessTableStatistics,
     /// Processes in the table.
     pub process_count: usize,
+    /// Processes that found no place in the table of those in focus, since the start.
+    pub focus_refused: u64,
     /// Executables, since the start.
     pub executables: ExecutableTableCounters,
 }
@@ -105,11 +107,12 @@ pub enum ReaderError {
 
 impl Reader {
     /// Starts the thread.
-    pub fn start(
+    pub(super) fn start(
         settings: ReaderSettings,
         events: Events,
         processes: ProcessTable,
         executables: ExecutableTable,
+        focus: Option<Focus>,
     ) -> Result<Self, ReaderError> {
         let (requests, inbox) = bounded(16);
         let flags = rustix::event::EventfdFlags::CLOEXEC | rustix::event::EventfdFlags::NONBLOCK;
@@ -123,6 +126,7 @@ impl Reader {
             executables,
             table: SampleTable::default(),
             deeds: WorkloadDeeds::new(),
+            focus,
             thread_names: HashMap::new(),
             frames: Vec::new(),
             malformed: 0,
@@ -211,6 +215,7 @@ struct ReaderState {
     address_spaces: AddressSpaces,
     table: SampleTable,
     deeds: WorkloadDeeds,
+    focus: Option<Focus>,
     thread_names: HashMap<Box<[u8]>, Arc<str>>,
     frames: Vec<RawFrame>,
     malformed: u64,
@@ -219,6 +224,9 @@ struct ReaderState {
 
 impl ReaderState {
     fn run(mut self, mut events: Events, inbox: &Receiver<Request>, woken: &rustix::fd::OwnedFd) {
+        if let Some(focus) = &mut self.focus {
+            focus.scan(&self.settings.proc_root, &mut self.processes);
+        }
         let turn = Timespec {
             tv_sec: 0,
             tv_nsec: i64::try_from(TURN.as_nanos()).unwrap_or(100_000_000),
@@ -270,6 +278,7 @@ impl ReaderState {
             frames_refused: self.frames_refused,
             processes: self.processes.statistics(),
             process_count: self.processes.len(),
+            focus_refused: self.focus.as_ref().map_or(0, Focus::refused),
             executables: self.executables.counters(),
         }
     }
@@ -283,8 +292,18 @@ impl ReaderState {
                 process,
                 comm,
                 filename,
-            } => self.processes.exec(*process, filename, comm),
-            Event::Exit { process } => self.processes.exit(*process),
+            } => {
+                self.processes.exec(*process, filename, comm);
+                if let Some(focus) = &mut self.focus {
+                    focus.assign(&self.processes.observe(*process, comm));
+                }
+            }
+            Event::Exit { process } => {
+                self.processes.exit(*process);
+                if let Some(focus) = &mut self.focus {
+                    focus.forget(process.pid);
+                }
+            }
             Event::Wait(wait) => self.wait(wait),
             Event::Account(account) => self.account(account),
         }

@@ -20,7 +20,7 @@ use super::{
     method::Method,
     object::{Object, ObjectError},
     part::{
-        self,
+        self, Extent,
         scheduler::{GROUP_FIELDS, WAIT_FIELDS},
     },
     probe::{Hook, Program, State},
@@ -78,6 +78,18 @@ pub struct CaptureSettings {
     pub signals: Vec<Signal>,
     /// Waiting of which one sample is taken, nanoseconds.
     pub wait_period_nanos: u64,
+    /// Services and containers in focus.
+    pub focus_groups: usize,
+}
+
+impl CaptureSettings {
+    fn extent(&self, cpus: usize) -> Extent<'_> {
+        Extent {
+            cpus,
+            focus_groups: self.focus_groups,
+            signals: &self.signals,
+        }
+    }
 }
 
 /// The kernel's side, running.
@@ -112,6 +124,7 @@ impl Kernel {
         let mut globals = Globals::from_btf(&btf);
         drop(btf);
         globals.set("WALK_USER_STACKS", 1);
+        globals.set("FOCUS_USED", u64::from(settings.focus_groups > 0));
         set_waits(&mut globals, settings);
         let (steal_lacking, steal_doubt) = steal(&mut globals, settings, proc_root, sys_root);
         withdraw_dependents(&mut globals);
@@ -188,7 +201,7 @@ impl Kernel {
         }
         let mut arrays = HashMap::new();
         for array in part::arrays() {
-            let words = array.entries(cpu_limit, &settings.signals) * array.words;
+            let words = array.entries(&settings.extent(cpu_limit)) * array.words;
             let map = ebpf.take_map(array.name);
             arrays.insert(
                 array.name,
@@ -278,6 +291,11 @@ impl Kernel {
         self.ebpf.map_mut(name)
     }
 
+    /// The same, for somebody else to keep.
+    pub fn take_map(&mut self, name: &str) -> Option<Map> {
+        self.ebpf.take_map(name)
+    }
+
     /// Each program and what became of it.
     pub fn programs(&self) -> &[(&'static Program, State)] {
         &self.programs
@@ -347,7 +365,7 @@ fn load(
         .override_global("SELF_PID", &self_pid, true)
         .map_max_entries("EVENTS", ring_bytes as u32);
     for array in part::arrays() {
-        loader.map_max_entries(array.name, array.entries(cpu_limit, &settings.signals));
+        loader.map_max_entries(array.name, array.entries(&settings.extent(cpu_limit)));
     }
     loader.load(&object.bytes)
 }

@@ -1,6 +1,7 @@
 //! What is measured. One module a signal; the kernel's half is in `kernel/`.
 
 mod block_io;
+pub mod focus;
 pub mod host;
 mod interrupts;
 mod kind;

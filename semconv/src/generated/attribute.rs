@@ -50,6 +50,9 @@ pub const EVENKEEL_EXPORT_OUTCOME: &str = "evenkeel.export.outcome";
 /// The OTLP signal that was exported.
 pub const EVENKEEL_EXPORT_SIGNAL: &str = "evenkeel.export.signal";
 
+/// A service or container in focus, as the command line names it.
+pub const EVENKEEL_FOCUS_TARGET: &str = "evenkeel.focus.target";
+
 /// The name of a BPF helper function without its prefix.
 pub const EVENKEEL_HELPER_NAME: &str = "evenkeel.helper.name";
 
@@ -281,6 +284,11 @@ pub static ALL: &[AttributeDescriptor] = &[
         name: EVENKEEL_EXPORT_SIGNAL,
         description: "The OTLP signal that was exported.",
         kind: AttributeKind::Enum(&["profiles", "metrics"]),
+    },
+    AttributeDescriptor {
+        name: EVENKEEL_FOCUS_TARGET,
+        description: "A service or container in focus, as the command line names it.",
+        kind: AttributeKind::String,
     },
     AttributeDescriptor {
         name: EVENKEEL_HELPER_NAME,

@@ -172,6 +172,66 @@ pub static EVENKEEL_EXPORT_WINDOWS: MetricDescriptor = MetricDescriptor {
     ],
 };
 
+/// Time from the arrival to the completion of an I/O that the service or container in focus queued. Histogram in `s`.
+pub static EVENKEEL_FOCUS_BLOCK_IO_DURATION: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.focus.block_io.duration",
+    unit: "s",
+    description: "Time from the arrival to the completion of an I/O that the service or container in focus queued.",
+    instrument: Instrument::Histogram,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_FOCUS_TARGET,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Time that a task of the service or container in focus was blocked. Histogram in `s`.
+pub static EVENKEEL_FOCUS_OFF_CPU_DURATION: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.focus.off_cpu.duration",
+    unit: "s",
+    description: "Time that a task of the service or container in focus was blocked.",
+    instrument: Instrument::Histogram,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_FOCUS_TARGET,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Time that a task of the service or container in focus waited for a CPU. Histogram in `s`.
+pub static EVENKEEL_FOCUS_RUN_QUEUE_WAIT_DURATION: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.focus.run_queue.wait.duration",
+    unit: "s",
+    description: "Time that a task of the service or container in focus waited for a CPU.",
+    instrument: Instrument::Histogram,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_FOCUS_TARGET,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Time that a system call of the service or container in focus took. Histogram in `s`.
+pub static EVENKEEL_FOCUS_SYSCALL_DURATION: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.focus.syscall.duration",
+    unit: "s",
+    description: "Time that a system call of the service or container in focus took.",
+    instrument: Instrument::Histogram,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_FOCUS_TARGET,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
 /// Measured cost of one call of a BPF helper on this host. Gauge in `s`.
 pub static EVENKEEL_HELPER_COST: MetricDescriptor = MetricDescriptor {
     name: "evenkeel.helper.cost",
@@ -541,6 +601,10 @@ pub static ALL: &[&MetricDescriptor] = &[
     &EVENKEEL_EXPORT_REQUEST_DURATION,
     &EVENKEEL_EXPORT_RETRIES,
     &EVENKEEL_EXPORT_WINDOWS,
+    &EVENKEEL_FOCUS_BLOCK_IO_DURATION,
+    &EVENKEEL_FOCUS_OFF_CPU_DURATION,
+    &EVENKEEL_FOCUS_RUN_QUEUE_WAIT_DURATION,
+    &EVENKEEL_FOCUS_SYSCALL_DURATION,
     &EVENKEEL_HELPER_COST,
     &EVENKEEL_MAP_MEMORY_USAGE,
     &EVENKEEL_OFF_CPU_TIME,
