@@ -95,6 +95,8 @@ globals! {
     HAS_INTERRUPT_STATE: u64;
     /// 1 where services or containers are in focus.
     FOCUS_USED: u64;
+    /// 1 where stacks of wakers are wanted.
+    WAKER_STACKS: u64;
     /// `WAITS_*`: which waits are measured; 0 where the programs only serve `stolen`.
     WAITS: u64;
     /// `StackHook`.

@@ -88,6 +88,24 @@ pub unsafe fn weight(bank: Bank, phase: *mut Phase, nanos: u64) -> u64 {
     }
 }
 
+/// Whether a wait may be kept: it ends at or beyond the next point, as far as that is drawn.
+///
+/// # Safety
+///
+/// `phase` is of a task's storage.
+#[inline(always)]
+pub unsafe fn may_be_kept(bank: Bank, phase: *const Phase, nanos: u64) -> bool {
+    let shift = bank.get(Counter::PeriodShift) & 15;
+    if nanos >= globals::WAIT_PERIOD.load() << shift {
+        return true;
+    }
+    let advance = (nanos * globals::WAIT_PERIOD_RECIPROCAL.load()) >> (20 + shift);
+    // SAFETY: by the caller's promise.
+    let (position, point) = unsafe { ((*phase).position as u64, (*phase).point as u64) };
+    let reached = position + advance;
+    position <= point && point < reached || reached > u32::MAX as u64
+}
+
 /// Counts a kept wait and stretches or shortens the period of this CPU.
 #[inline(always)]
 pub fn review(bank: Bank, now: u64) {

@@ -85,8 +85,8 @@ pub struct WaitDetail {
     pub system_call: i32,
     /// Process that woke it, `WAKER_INTERRUPT`, or 0 when nobody was seen.
     pub waker_pid: u32,
-    /// Padding.
-    pub reserved: u32,
+    /// In `EventKind::Waker`: the thread that is woken.
+    pub woken_tid: u32,
     /// Second and third argument of the system call.
     pub arguments: [u64; 2],
     /// Start time of that process, nanoseconds since boot.

@@ -61,6 +61,7 @@ impl Probes {
             signals: options.signals.clone(),
             wait_period_nanos: u64::try_from(options.wait_period.as_nanos()).unwrap_or(u64::MAX),
             focus_groups: options.focus.len(),
+            waker_stacks: options.waker_stacks,
         };
         let (mut kernel, events) = Kernel::start(&settings, &roots.proc, &roots.sys)?;
         if kernel.runs(TASK_WALK) {

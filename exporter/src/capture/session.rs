@@ -42,6 +42,8 @@ pub struct CaptureOptions {
     pub signals: Vec<Signal>,
     /// One wait is sampled for so much waiting.
     pub wait_period: Duration,
+    /// Whether samples of blocked tasks show the stack of who woke them.
+    pub waker_stacks: bool,
     /// Services and containers that have distributions of their own.
     pub focus: Vec<FocusTarget>,
     /// Processes to which samples are limited; empty for all.

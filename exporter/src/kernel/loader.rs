@@ -80,6 +80,8 @@ pub struct CaptureSettings {
     pub wait_period_nanos: u64,
     /// Services and containers in focus.
     pub focus_groups: usize,
+    /// Whether stacks of wakers are taken.
+    pub waker_stacks: bool,
 }
 
 impl CaptureSettings {
@@ -412,6 +414,7 @@ fn set_waits(globals: &mut Globals, settings: &CaptureSettings) {
         }
     }
     globals.set("WAITS", waits);
+    globals.set("WAKER_STACKS", u64::from(settings.waker_stacks));
     let period = settings.wait_period_nanos.max(1);
     globals.set("WAIT_PERIOD", period);
     globals.set("WAIT_PERIOD_RECIPROCAL", (1 << 52) / period);

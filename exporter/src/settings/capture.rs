@@ -48,6 +48,10 @@ pub struct CaptureArguments {
     /// Sample one wait for so much waiting, 1ms to 1s [default: 10ms] [env: EVENKEEL_WAIT_PERIOD]
     #[arg(long, value_name = "TIME")]
     pub wait_period: Option<String>,
+    /// Put the stack of who woke a blocked task above its own in the off_cpu profile
+    /// [env: EVENKEEL_WAKER_STACKS]
+    #[arg(long)]
+    pub waker_stacks: bool,
     /// Services and containers with distributions of their own, up to 20: service=NAME or
     /// container=ID; may be repeated or separated by commas [env: EVENKEEL_FOCUS]
     #[arg(long, value_name = "TARGET", value_delimiter = ',')]
@@ -175,17 +179,21 @@ pub fn capture_options(
             _ => refuse("--pid", pid, "a list of process ids, at most 1024"),
         }
     }
-    let lines = arguments.lines || {
-        let value = lookup("EVENKEEL_LINES").unwrap_or_default();
-        match value.as_str() {
-            "" | "0" | "false" => false,
-            "1" | "true" => true,
-            _ => {
-                refuse("EVENKEEL_LINES", &value, "true or false");
-                false
+    let mut is_set = |given: bool, variable: &str| {
+        given || {
+            let value = lookup(variable).unwrap_or_default();
+            match value.as_str() {
+                "" | "0" | "false" => false,
+                "1" | "true" => true,
+                _ => {
+                    refuse(variable, &value, "true or false");
+                    false
+                }
             }
         }
     };
+    let lines = is_set(arguments.lines, "EVENKEEL_LINES");
+    let waker_stacks = is_set(arguments.waker_stacks, "EVENKEEL_WAKER_STACKS");
     if signals.is_empty() {
         problems.push("every signal is turned off, so there is nothing to capture");
     }
@@ -194,6 +202,7 @@ pub fn capture_options(
         window,
         signals,
         wait_period,
+        waker_stacks,
         focus,
         pids,
         lines,
