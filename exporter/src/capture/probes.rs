@@ -19,7 +19,7 @@ use crate::{
         requirements::raise_locked_memory,
     },
     profile::{Assembly, AssemblySettings},
-    signal::{KernelSignal, Signal, SignalAccount, kernel_signals, stolen},
+    signal::{KernelSignal, Signal, SignalAccount, host::StealClock, kernel_signals, stolen},
     symbol::{ExecutableTable, Symbolizer, SymbolizerSettings, raise_file_limit},
 };
 
@@ -51,12 +51,14 @@ impl Probes {
         options: &CaptureOptions,
         roots: &Roots,
         host: &mut HostIdentity,
+        steal_clock: StealClock,
     ) -> Result<Self, CaptureError> {
         raise_locked_memory();
         raise_file_limit();
         let settings = CaptureSettings {
             frequency: options.frequency,
             signals: options.signals.clone(),
+            steal_clock,
         };
         let (kernel, events) = Kernel::start(&settings, &roots.proc, &roots.sys)?;
         describe_method(&kernel, host);

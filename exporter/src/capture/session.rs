@@ -99,7 +99,7 @@ impl Capture {
         let kernel_is_wanted = options.signals.iter().any(|signal| *signal != Signal::Host);
         let steal_clock = StealClock::detect(&roots.proc, &roots.sys);
         let probes = if kernel_is_wanted {
-            Some(Probes::start(&options, roots, &mut host)?)
+            Some(Probes::start(&options, roots, &mut host, steal_clock)?)
         } else {
             None
         };

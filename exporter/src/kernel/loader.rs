@@ -67,6 +67,8 @@ pub struct CaptureSettings {
     pub frequency: u64,
     /// Signals that are on.
     pub signals: Vec<Signal>,
+    /// What is known of the steal clock.
+    pub steal_clock: StealClock,
 }
 
 /// The kernel's side, running.
@@ -104,7 +106,7 @@ impl Kernel {
             "RUN_QUEUE",
             u64::from(settings.signals.contains(&Signal::Scheduler)),
         );
-        let (steal_lacking, steal_doubt) = steal(&mut globals, settings, proc_root, sys_root);
+        let (steal_lacking, steal_doubt) = steal(&mut globals, settings);
         withdraw_dependents(&mut globals);
 
         let aya_btf = aya::Btf::from_sys_fs()?;
@@ -364,15 +366,10 @@ fn withdraw_dependents(globals: &mut Globals) {
 }
 
 /// Why stolen time cannot be measured, and why a zero of it would say nothing; sets `HAS_STEAL`.
-fn steal(
-    globals: &mut Globals,
-    settings: &CaptureSettings,
-    proc_root: &Path,
-    sys_root: &Path,
-) -> (Option<String>, Option<String>) {
+fn steal(globals: &mut Globals, settings: &CaptureSettings) -> (Option<String>, Option<String>) {
     let mut lacking = globals.lacking(STEAL_FIELDS);
     let mut doubt = None;
-    match StealClock::detect(proc_root, sys_root) {
+    match settings.steal_clock {
         StealClock::Absent { reason } => lacking = Some(reason.into()),
         StealClock::Counted { .. } => {}
         StealClock::Unknown { reason } => {
