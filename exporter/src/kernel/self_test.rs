@@ -6,11 +6,9 @@
 use std::{collections::BTreeMap, fs, path::Path, thread, time::Duration};
 
 use evenkeel_abi::{SelfTest, SelfTestState};
-use procfs::FromRead as _;
-use procfs::process::Stat;
 
 use super::{globals::Globals, mapped_array::MappedArray};
-use crate::signal::host::Stat as HostStat;
+use crate::{identity::stat::Stat, signal::host::Stat as HostStat};
 
 /// Words of the `SELF_TEST` map.
 pub const WORDS: usize = size_of::<SelfTest>() / 8;
@@ -138,23 +136,26 @@ struct Expected {
 
 impl Expected {
     fn read(proc_root: &Path) -> Result<Self, SelfTestError> {
-        let path = proc_root.join("thread-self/stat");
-        let failed = |reason: String| SelfTestError::Proc {
+        let failed = |path: &Path, reason: String| SelfTestError::Proc {
             path: path.display().to_string(),
             reason,
         };
-        let text = fs::read(&path).map_err(|error| failed(error.to_string()))?;
-        let thread = Stat::from_read(text.as_slice()).map_err(|error| failed(error.to_string()))?;
-        let process =
-            fs::read(proc_root.join("self/stat")).map_err(|error| failed(error.to_string()))?;
-        let process =
-            Stat::from_read(process.as_slice()).map_err(|error| failed(error.to_string()))?;
+        let read = |file: &str| {
+            let path = proc_root.join(file);
+            let text = fs::read(&path).map_err(|error| failed(&path, error.to_string()))?;
+            Ok((path, text))
+        };
+        let (path, text) = read("thread-self/stat")?;
+        let unknown = |path: &Path| failed(path, "it is not in a known format".into());
+        let thread = Stat::parse(&text).ok_or_else(|| unknown(&path))?;
+        let (path, text) = read("self/stat")?;
+        let process = Stat::parse(&text).ok_or_else(|| unknown(&path))?;
         let ticks_per_second = rustix::param::clock_ticks_per_second();
-        let stat = fs::read(proc_root.join("stat")).map_err(|error| failed(error.to_string()))?;
+        let (_, stat) = read("stat")?;
         Ok(Self {
-            tid: thread.pid.cast_unsigned(),
-            pid: process.pid.cast_unsigned(),
-            start_ticks: process.starttime,
+            tid: thread.pid,
+            pid: process.pid,
+            start_ticks: process.start_ticks,
             ticks_per_second,
             flags: thread.flags,
             steal_nanos: HostStat::parse(&stat)

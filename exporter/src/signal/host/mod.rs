@@ -2,8 +2,6 @@
 //!
 //! `/proc/stat` is known to go back, to jump and to lie (`docs/signals.md`): every number goes
 //! through a stream that keeps the published series monotone and counts what it refused.
-//! The `procfs` crate is not used here: it fails on a `/proc/pressure` file with one line (CPU
-//! before Linux 5.13, IRQ), and panics on a cut one.
 
 mod losses;
 mod moment;
