@@ -239,6 +239,27 @@ impl Received {
         times
     }
 
+    /// From where the series of a cumulative metric began to their last points.
+    pub fn counted_span(&self, descriptor: &MetricDescriptor) -> Result<Span> {
+        let mut spans = Vec::new();
+        for request in &self.metrics {
+            for metric in MetricsView::new(request).metrics() {
+                if metric.name() == descriptor.name {
+                    spans.extend(metric.points().into_iter().map(|point| Span {
+                        start: point.start_unix_nanos,
+                        end: point.time_unix_nanos,
+                    }));
+                }
+            }
+        }
+        let start = spans.iter().map(|span| span.start).min();
+        let end = spans.iter().map(|span| span.end).max();
+        let (start, end) = start
+            .zip(end)
+            .with_context(|| format!("no metric {}", descriptor.name))?;
+        Ok(Span { start, end })
+    }
+
     /// The sum of the last values of the series of a numeric metric that have all of `attributes`. An error
     /// if there is no such metric at all; 0 if it has no such series.
     pub fn last_sum(
