@@ -104,7 +104,7 @@ impl Capture {
             None
         };
         let host_sampler = is_on(Signal::Host)
-            .then(|| HostSampler::new(&roots.proc).with_steal_clock(steal_clock));
+            .then(|| HostSampler::new(&roots.proc, &roots.sys).with_steal_clock(steal_clock));
         let steal_ticker =
             is_on(Signal::Stolen).then(|| StealTicker::new(&roots.proc, steal_clock));
         let resource = Arc::new(host.agent_resource());
