@@ -7,7 +7,7 @@ mod interrupts;
 mod network;
 mod process;
 mod sampling;
-mod scheduler;
+pub mod scheduler;
 mod syscalls;
 mod task;
 
