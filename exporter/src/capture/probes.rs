@@ -20,7 +20,7 @@ use crate::{
         requirements::raise_locked_memory,
     },
     profile::{Assembled, Assembly, AssemblySettings},
-    signal::{KernelSignal, Signal, SignalAccount, kernel_signals, stolen},
+    signal::{KernelSignal, Signal, SignalAccount, host::StealClock, kernel_signals, stolen},
     symbol::{ExecutableTable, Symbolizer, SymbolizerSettings, raise_file_limit},
 };
 
@@ -53,12 +53,14 @@ impl Probes {
         options: &CaptureOptions,
         roots: &Roots,
         host: &mut HostIdentity,
+        steal_clock: StealClock,
     ) -> Result<Self, CaptureError> {
         raise_locked_memory();
         raise_file_limit();
         let settings = CaptureSettings {
             frequency: options.frequency,
             signals: options.signals.clone(),
+            steal_clock,
             wait_period_nanos: u64::try_from(options.wait_period.as_nanos()).unwrap_or(u64::MAX),
             focus_groups: options.focus.len(),
             waker_stacks: options.waker_stacks,

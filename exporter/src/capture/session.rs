@@ -110,12 +110,12 @@ impl Capture {
         let kernel_is_wanted = options.signals.iter().any(|signal| *signal != Signal::Host);
         let steal_clock = StealClock::detect(&roots.proc, &roots.sys);
         let probes = if kernel_is_wanted {
-            Some(Probes::start(&options, roots, &mut host)?)
+            Some(Probes::start(&options, roots, &mut host, steal_clock)?)
         } else {
             None
         };
         let host_sampler = is_on(Signal::Host)
-            .then(|| HostSampler::new(&roots.proc).with_steal_clock(steal_clock));
+            .then(|| HostSampler::new(&roots.proc, &roots.sys).with_steal_clock(steal_clock));
         let steal_ticker =
             is_on(Signal::Stolen).then(|| StealTicker::new(&roots.proc, steal_clock));
         let resource = Arc::new(host.agent_resource());

@@ -3,9 +3,9 @@
 use std::ffi::CStr;
 
 use evenkeel_abi::{
-    COMM_LEN, EXEC_FILENAME_LEN, EventKind, ExecEvent, FLAG_KERNEL_THREAD, FLAG_USER_MODE,
-    MAX_KERNEL_FRAMES, MAX_USER_FRAMES, NEIGHBOURS, NO_SYSTEM_CALL, ProcessEvent, SampleHeader,
-    TaskAccount, WAKER_INTERRUPT, WaitDetail, WalkEnd,
+    COMM_LEN, EXEC_FILENAME_LEN, EventKind, ExecEvent, MAX_KERNEL_FRAMES, MAX_USER_FRAMES,
+    NEIGHBOURS, NO_SYSTEM_CALL, ProcessEvent, SampleHeader, TaskAccount, WAKER_INTERRUPT,
+    WaitDetail, WalkEnd,
 };
 
 use crate::identity::ProcessKey;
@@ -53,14 +53,8 @@ pub struct Sample<'a> {
     pub process: ProcessKey,
     /// Thread id.
     pub tid: u32,
-    /// Logical CPU.
-    pub cpu: u32,
     /// Thread name.
     pub comm: &'a [u8],
-    /// A kernel thread.
-    pub kernel_thread: bool,
-    /// The CPU was in user mode: the first user frame is exact, not a return address.
-    pub user_mode: bool,
     /// The user stack goes on beyond its last frame.
     pub truncated: bool,
     /// Growth of the CPU's stolen time, nanoseconds.
@@ -308,13 +302,13 @@ fn account(record: &[u8]) -> Option<Account<'_>> {
 fn sample(record: &[u8]) -> Option<Sample<'_>> {
     let mut fields = Fields(record);
     let _kind = fields.u32()?;
-    let cpu = fields.u32()?;
+    let _cpu = fields.u32()?;
     let pid = fields.u32()?;
     let tid = fields.u32()?;
     let start_time_nanos = fields.u64()?;
     let stolen_nanos = fields.u64()?;
     let comm = text(fields.take(COMM_LEN)?);
-    let flags = fields.u32()?;
+    let _flags = fields.u32()?;
     let walk_end = fields.u32()?;
     let kernel_frames = fields.u32()? as usize;
     let user_frames = fields.u32()? as usize;
@@ -329,10 +323,7 @@ fn sample(record: &[u8]) -> Option<Sample<'_>> {
             start_time_nanos,
         },
         tid,
-        cpu,
         comm,
-        kernel_thread: flags & FLAG_KERNEL_THREAD != 0,
-        user_mode: flags & FLAG_USER_MODE != 0,
         truncated: walk_end == WalkEnd::Truncated as u32 || walk_end == WalkEnd::NotCurrent as u32,
         stolen_nanos,
         kernel,
@@ -390,7 +381,7 @@ mod tests {
         bytes.extend(7_u64.to_ne_bytes());
         bytes.extend(9_u64.to_ne_bytes());
         bytes.extend(*b"name\0\0\0\0\0\0\0\0\0\0\0\0");
-        for word in [FLAG_USER_MODE, WalkEnd::Truncated as u32, 1, 2] {
+        for word in [0, WalkEnd::Truncated as u32, 1, 2] {
             bytes.extend(word.to_ne_bytes());
         }
         for frame in [0xffff_ffff_8100_0000_u64, 0x1000, 0x2000] {
@@ -406,11 +397,11 @@ mod tests {
         let Some(Event::Sample(sample)) = parse(&record) else {
             panic!("not a sample");
         };
-        assert_eq!((sample.process.pid, sample.tid, sample.cpu), (42, 43, 1));
+        assert_eq!((sample.process.pid, sample.tid), (42, 43));
         assert_eq!(sample.process.start_time_nanos, 7);
         assert_eq!(sample.stolen_nanos, 9);
         assert_eq!(sample.comm, b"name");
-        assert!(sample.user_mode && sample.truncated && !sample.kernel_thread);
+        assert!(sample.truncated);
         assert_eq!(
             sample.kernel_frames().collect::<Vec<_>>(),
             [0xffff_ffff_8100_0000]

@@ -76,6 +76,8 @@ pub struct CaptureSettings {
     pub frequency: u64,
     /// Signals that are on.
     pub signals: Vec<Signal>,
+    /// What is known of the steal clock.
+    pub steal_clock: StealClock,
     /// Waiting of which one sample is taken, nanoseconds.
     pub wait_period_nanos: u64,
     /// Services and containers in focus.
@@ -128,7 +130,7 @@ impl Kernel {
         globals.set("WALK_USER_STACKS", 1);
         globals.set("FOCUS_USED", u64::from(settings.focus_groups > 0));
         set_waits(&mut globals, settings);
-        let (steal_lacking, steal_doubt) = steal(&mut globals, settings, proc_root, sys_root);
+        let (steal_lacking, steal_doubt) = steal(&mut globals, settings);
         withdraw_dependents(&mut globals);
 
         let aya_btf = aya::Btf::from_sys_fs()?;
@@ -446,15 +448,10 @@ fn withdraw_dependents(globals: &mut Globals) {
 }
 
 /// Why stolen time cannot be measured, and why a zero of it would say nothing; sets `HAS_STEAL`.
-fn steal(
-    globals: &mut Globals,
-    settings: &CaptureSettings,
-    proc_root: &Path,
-    sys_root: &Path,
-) -> (Option<String>, Option<String>) {
+fn steal(globals: &mut Globals, settings: &CaptureSettings) -> (Option<String>, Option<String>) {
     let mut lacking = globals.lacking(STEAL_FIELDS);
     let mut doubt = None;
-    match StealClock::detect(proc_root, sys_root) {
+    match settings.steal_clock {
         StealClock::Absent { reason } => lacking = Some(reason.into()),
         StealClock::Counted { .. } => {}
         StealClock::Unknown { reason } => {

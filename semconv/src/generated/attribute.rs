@@ -32,6 +32,9 @@ pub const CPU_LOGICAL_NUMBER: &str = "cpu.logical_number";
 /// The mode of the CPU.
 pub const CPU_MODE: &str = "cpu.mode";
 
+/// The disk IO operation direction.
+pub const DISK_IO_DIRECTION: &str = "disk.io.direction";
+
 /// Lower-case hexadecimal SHA-256 over the bytes of the BPF object that the agent loaded.
 pub const EVENKEEL_BPF_OBJECT_HASH: &str = "evenkeel.bpf.object.hash";
 
@@ -131,6 +134,12 @@ pub const HOST_TYPE: &str = "host.type";
 /// The UID of the Pod.
 pub const K8S_POD_UID: &str = "k8s.pod.uid";
 
+/// The network interface name.
+pub const NETWORK_INTERFACE_NAME: &str = "network.interface.name";
+
+/// The network IO operation direction.
+pub const NETWORK_IO_DIRECTION: &str = "network.io.direction";
+
 /// Unique identifier for a particular build or compilation of the operating system.
 pub const OS_BUILD_ID: &str = "os.build_id";
 
@@ -181,6 +190,9 @@ pub const SERVICE_NAMESPACE: &str = "service.namespace";
 
 /// The version string of the service component. The format is not defined by these conventions.
 pub const SERVICE_VERSION: &str = "service.version";
+
+/// The device identifier.
+pub const SYSTEM_DEVICE: &str = "system.device";
 
 /// The name of the auto instrumentation agent or distribution, if used.
 pub const TELEMETRY_DISTRO_NAME: &str = "telemetry.distro.name";
@@ -254,6 +266,11 @@ pub static ALL: &[AttributeDescriptor] = &[
         name: CPU_MODE,
         description: "The mode of the CPU.",
         kind: AttributeKind::Enum(&["user", "nice", "system", "idle", "iowait", "interrupt", "softirq", "steal"]),
+    },
+    AttributeDescriptor {
+        name: DISK_IO_DIRECTION,
+        description: "The disk IO operation direction.",
+        kind: AttributeKind::Enum(&["read", "write"]),
     },
     AttributeDescriptor {
         name: EVENKEEL_BPF_OBJECT_HASH,
@@ -421,6 +438,16 @@ pub static ALL: &[AttributeDescriptor] = &[
         kind: AttributeKind::String,
     },
     AttributeDescriptor {
+        name: NETWORK_INTERFACE_NAME,
+        description: "The network interface name.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
+        name: NETWORK_IO_DIRECTION,
+        description: "The network IO operation direction.",
+        kind: AttributeKind::Enum(&["receive", "transmit"]),
+    },
+    AttributeDescriptor {
         name: OS_BUILD_ID,
         description: "Unique identifier for a particular build or compilation of the operating system.",
         kind: AttributeKind::String,
@@ -503,6 +530,11 @@ pub static ALL: &[AttributeDescriptor] = &[
     AttributeDescriptor {
         name: SERVICE_VERSION,
         description: "The version string of the service component. The format is not defined by these conventions.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
+        name: SYSTEM_DEVICE,
+        description: "The device identifier.",
         kind: AttributeKind::String,
     },
     AttributeDescriptor {
@@ -596,6 +628,14 @@ pub mod value {
         pub const SOFTIRQ: &str = "softirq";
         /// `steal`.
         pub const STEAL: &str = "steal";
+    }
+
+    /// Values of `disk.io.direction`.
+    pub mod disk_io_direction {
+        /// `read`.
+        pub const READ: &str = "read";
+        /// `write`.
+        pub const WRITE: &str = "write";
     }
 
     /// Values of `evenkeel.context_switch.type`.
@@ -820,6 +860,14 @@ pub mod value {
         pub const AMD64: &str = "amd64";
         /// `arm64`.
         pub const ARM64: &str = "arm64";
+    }
+
+    /// Values of `network.io.direction`.
+    pub mod network_io_direction {
+        /// `receive`.
+        pub const RECEIVE: &str = "receive";
+        /// `transmit`.
+        pub const TRANSMIT: &str = "transmit";
     }
 
     /// Values of `os.type`.

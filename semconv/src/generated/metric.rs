@@ -38,6 +38,16 @@ pub static EVENKEEL_CPU_RUN_QUEUE_WAIT_DURATION: MetricDescriptor = MetricDescri
     ],
 };
 
+/// Time that tasks waited on run queues, as the scheduler itself sums it. Counter in `s`.
+pub static EVENKEEL_CPU_RUN_QUEUE_WAIT_TIME: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.cpu.run_queue.wait.time",
+    unit: "s",
+    description: "Time that tasks waited on run queues, as the scheduler itself sums it.",
+    instrument: Instrument::Counter,
+    number: Number::Double,
+    attributes: &[],
+};
+
 /// CPU time that the hypervisor gave to others while this host had work to do. Counter in `s`.
 pub static EVENKEEL_CPU_STOLEN_TIME: MetricDescriptor = MetricDescriptor {
     name: "evenkeel.cpu.stolen.time",
@@ -78,6 +88,21 @@ pub static EVENKEEL_CPU_SWITCHES: MetricDescriptor = MetricDescriptor {
     attributes: &[
         MetricAttribute {
             name: attribute::EVENKEEL_CONTEXT_SWITCH_TYPE,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Operations that were issued to a disk and have not completed. UpDownCounter in `{operation}`.
+pub static EVENKEEL_DISK_OPERATION_IN_FLIGHT: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.disk.operation.in_flight",
+    unit: "{operation}",
+    description: "Operations that were issued to a disk and have not completed.",
+    instrument: Instrument::UpDownCounter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::SYSTEM_DEVICE,
             requirement: Requirement::Required,
         },
     ],
@@ -577,6 +602,173 @@ pub static SYSTEM_CPU_TIME: MetricDescriptor = MetricDescriptor {
     ],
 };
 
+/// Disk bytes transferred. Counter in `By`.
+pub static SYSTEM_DISK_IO: MetricDescriptor = MetricDescriptor {
+    name: "system.disk.io",
+    unit: "By",
+    description: "Disk bytes transferred.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::DISK_IO_DIRECTION,
+            requirement: Requirement::Recommended,
+        },
+        MetricAttribute {
+            name: attribute::SYSTEM_DEVICE,
+            requirement: Requirement::Recommended,
+        },
+    ],
+};
+
+/// Time disk spent activated. Counter in `s`.
+pub static SYSTEM_DISK_IO_TIME: MetricDescriptor = MetricDescriptor {
+    name: "system.disk.io_time",
+    unit: "s",
+    description: "Time disk spent activated.",
+    instrument: Instrument::Counter,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::SYSTEM_DEVICE,
+            requirement: Requirement::Recommended,
+        },
+    ],
+};
+
+/// The number of disk reads/writes merged into single physical disk access operations. Counter in `{operation}`.
+pub static SYSTEM_DISK_MERGED: MetricDescriptor = MetricDescriptor {
+    name: "system.disk.merged",
+    unit: "{operation}",
+    description: "The number of disk reads/writes merged into single physical disk access operations.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::DISK_IO_DIRECTION,
+            requirement: Requirement::Recommended,
+        },
+        MetricAttribute {
+            name: attribute::SYSTEM_DEVICE,
+            requirement: Requirement::Recommended,
+        },
+    ],
+};
+
+/// Sum of the time each operation took to complete. Counter in `s`.
+pub static SYSTEM_DISK_OPERATION_TIME: MetricDescriptor = MetricDescriptor {
+    name: "system.disk.operation_time",
+    unit: "s",
+    description: "Sum of the time each operation took to complete.",
+    instrument: Instrument::Counter,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::DISK_IO_DIRECTION,
+            requirement: Requirement::Recommended,
+        },
+        MetricAttribute {
+            name: attribute::SYSTEM_DEVICE,
+            requirement: Requirement::Recommended,
+        },
+    ],
+};
+
+/// Disk operations count. Counter in `{operation}`.
+pub static SYSTEM_DISK_OPERATIONS: MetricDescriptor = MetricDescriptor {
+    name: "system.disk.operations",
+    unit: "{operation}",
+    description: "Disk operations count.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::DISK_IO_DIRECTION,
+            requirement: Requirement::Recommended,
+        },
+        MetricAttribute {
+            name: attribute::SYSTEM_DEVICE,
+            requirement: Requirement::Recommended,
+        },
+    ],
+};
+
+/// Count of network errors detected. Counter in `{error}`.
+pub static SYSTEM_NETWORK_ERRORS: MetricDescriptor = MetricDescriptor {
+    name: "system.network.errors",
+    unit: "{error}",
+    description: "Count of network errors detected.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::NETWORK_INTERFACE_NAME,
+            requirement: Requirement::Recommended,
+        },
+        MetricAttribute {
+            name: attribute::NETWORK_IO_DIRECTION,
+            requirement: Requirement::Recommended,
+        },
+    ],
+};
+
+/// The number of bytes transmitted and received. Counter in `By`.
+pub static SYSTEM_NETWORK_IO: MetricDescriptor = MetricDescriptor {
+    name: "system.network.io",
+    unit: "By",
+    description: "The number of bytes transmitted and received.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::NETWORK_INTERFACE_NAME,
+            requirement: Requirement::Recommended,
+        },
+        MetricAttribute {
+            name: attribute::NETWORK_IO_DIRECTION,
+            requirement: Requirement::Recommended,
+        },
+    ],
+};
+
+/// The number of packets transferred. Counter in `{packet}`.
+pub static SYSTEM_NETWORK_PACKET_COUNT: MetricDescriptor = MetricDescriptor {
+    name: "system.network.packet.count",
+    unit: "{packet}",
+    description: "The number of packets transferred.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::NETWORK_IO_DIRECTION,
+            requirement: Requirement::Recommended,
+        },
+        MetricAttribute {
+            name: attribute::SYSTEM_DEVICE,
+            requirement: Requirement::Recommended,
+        },
+    ],
+};
+
+/// Count of packets that are dropped or discarded even though there was no error. Counter in `{packet}`.
+pub static SYSTEM_NETWORK_PACKET_DROPPED: MetricDescriptor = MetricDescriptor {
+    name: "system.network.packet.dropped",
+    unit: "{packet}",
+    description: "Count of packets that are dropped or discarded even though there was no error.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::NETWORK_INTERFACE_NAME,
+            requirement: Requirement::Recommended,
+        },
+        MetricAttribute {
+            name: attribute::NETWORK_IO_DIRECTION,
+            requirement: Requirement::Recommended,
+        },
+    ],
+};
+
 /// The time the system has been running. Gauge in `s`.
 pub static SYSTEM_UPTIME: MetricDescriptor = MetricDescriptor {
     name: "system.uptime",
@@ -592,9 +784,11 @@ pub static ALL: &[&MetricDescriptor] = &[
     &EVENKEEL_CPU_CONTEXT_SWITCHES,
     &EVENKEEL_CPU_RUN_QUEUE_LENGTH,
     &EVENKEEL_CPU_RUN_QUEUE_WAIT_DURATION,
+    &EVENKEEL_CPU_RUN_QUEUE_WAIT_TIME,
     &EVENKEEL_CPU_STOLEN_TIME,
     &EVENKEEL_CPU_STOLEN_UTILIZATION,
     &EVENKEEL_CPU_SWITCHES,
+    &EVENKEEL_DISK_OPERATION_IN_FLIGHT,
     &EVENKEEL_EXECUTABLE_TABLE_EVICTIONS,
     &EVENKEEL_EXPORT_QUEUE_LENGTH,
     &EVENKEEL_EXPORT_QUEUE_SIZE,
@@ -630,5 +824,14 @@ pub static ALL: &[&MetricDescriptor] = &[
     &PROCESS_MEMORY_USAGE,
     &SYSTEM_CPU_LOGICAL_COUNT,
     &SYSTEM_CPU_TIME,
+    &SYSTEM_DISK_IO,
+    &SYSTEM_DISK_IO_TIME,
+    &SYSTEM_DISK_MERGED,
+    &SYSTEM_DISK_OPERATION_TIME,
+    &SYSTEM_DISK_OPERATIONS,
+    &SYSTEM_NETWORK_ERRORS,
+    &SYSTEM_NETWORK_IO,
+    &SYSTEM_NETWORK_PACKET_COUNT,
+    &SYSTEM_NETWORK_PACKET_DROPPED,
     &SYSTEM_UPTIME,
 ];
