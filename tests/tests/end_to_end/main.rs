@@ -10,11 +10,13 @@ mod formats;
 mod harness;
 mod host;
 mod names;
+mod off_cpu;
 mod on_cpu;
 mod record;
 mod refusal;
 mod run_queue;
 mod stolen;
+mod switches;
 
 use std::process::ExitCode;
 
@@ -30,6 +32,8 @@ fn main() -> ExitCode {
         depth::TESTS,
         names::TESTS,
         run_queue::TESTS,
+        off_cpu::TESTS,
+        switches::TESTS,
         stolen::TESTS,
         host::TESTS,
         formats::TESTS,
