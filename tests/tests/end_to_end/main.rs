@@ -3,6 +3,7 @@
 //! One file a theme. All are one program, so that they run one after the other and close on one line.
 
 mod agent;
+mod blame;
 mod cli;
 mod collector;
 mod depth;
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
         run_queue::TESTS,
         off_cpu::TESTS,
         switches::TESTS,
+        blame::TESTS,
         stolen::TESTS,
         host::TESTS,
         formats::TESTS,
