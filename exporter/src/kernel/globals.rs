@@ -9,7 +9,7 @@ use super::{
     btf::{Btf, BtfError, MemberKind},
     part::{
         self, Field, Shape,
-        scheduler::{GROUP_FIELDS, QUOTA_FIELDS, WAIT_FIELDS},
+        scheduler::{GROUP_FIELDS, QUOTA_FIELDS, THROTTLED_TIME_FIELDS, WAIT_FIELDS},
     },
     probe::Hook,
 };
@@ -88,6 +88,7 @@ impl Globals {
         for (fact, fields) in [
             ("HAS_TASK_GROUP", GROUP_FIELDS),
             ("HAS_QUOTA_FIELDS", QUOTA_FIELDS),
+            ("HAS_THROTTLED_TIME", THROTTLED_TIME_FIELDS),
             ("HAS_WAIT_FIELDS", WAIT_FIELDS),
         ] {
             self.set(fact, u64::from(self.lacking(fields).is_none()));
