@@ -94,7 +94,8 @@ fn find(btf: &Btf, field: &Field) -> Result<u64, String> {
             Ok(member) => {
                 let fits = match (field.shape, &member.kind) {
                     (Shape::Pointer, MemberKind::Pointer { .. }) => true,
-                    (Shape::Scalar(size), MemberKind::Scalar { .. }) => member.size == size,
+                    (Shape::Scalar(size), MemberKind::Scalar { .. })
+                    | (Shape::Bytes(size), MemberKind::Array { .. }) => member.size == size,
                     _ => false,
                 };
                 if fits {

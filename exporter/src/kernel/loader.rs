@@ -104,6 +104,10 @@ impl Kernel {
             "RUN_QUEUE",
             u64::from(settings.signals.contains(&Signal::Scheduler)),
         );
+        globals.set(
+            "DISK_BANKS_SHARED",
+            u64::from(cpu_limit > evenkeel_abi::DISK_BANKS as usize),
+        );
         let (steal_lacking, steal_doubt) = steal(&mut globals, settings, proc_root, sys_root);
         withdraw_dependents(&mut globals);
 
@@ -246,6 +250,11 @@ impl Kernel {
     /// An array that kernel programs write (`kernel/part/`).
     pub fn array(&self, name: &str) -> Option<&MappedArray> {
         self.arrays.get(name)
+    }
+
+    /// A map of the object that is not mapped, to read it.
+    pub fn map(&self, name: &str) -> Option<&Map> {
+        self.ebpf.map(name)
     }
 
     /// A map of the object that is not mapped, such as a hash table.

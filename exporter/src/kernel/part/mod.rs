@@ -56,6 +56,8 @@ pub enum Shape {
     Pointer,
     /// A number of so many bytes.
     Scalar(u32),
+    /// An array of so many bytes.
+    Bytes(u32),
 }
 
 /// A mmapped array of the object: made with `BPF_F_MMAPABLE`, written by programs, read by us.
@@ -78,6 +80,13 @@ pub enum Entries {
     Fixed(u32),
     /// So many for each number that a CPU can have.
     PerCpu(u32),
+    /// So many for each bank; there is one for each number that a CPU can have, up to a limit.
+    Banked {
+        /// Entries of a bank.
+        entries: u32,
+        /// Most banks.
+        banks: u32,
+    },
 }
 
 impl ArrayMap {
@@ -86,11 +95,11 @@ impl ArrayMap {
         if !self.serves.is_empty() && !self.serves.iter().any(|signal| on.contains(signal)) {
             return 1;
         }
+        let cpus = u32::try_from(cpu_limit).unwrap_or(u32::MAX);
         match self.entries {
             Entries::Fixed(entries) => entries,
-            Entries::PerCpu(entries) => {
-                entries.saturating_mul(u32::try_from(cpu_limit).unwrap_or(u32::MAX))
-            }
+            Entries::PerCpu(entries) => entries.saturating_mul(cpus),
+            Entries::Banked { entries, banks } => entries.saturating_mul(cpus.min(banks)),
         }
     }
 }
@@ -139,5 +148,14 @@ mod tests {
         };
         assert_eq!(array.entries(8, &[Signal::Scheduler]), 24);
         assert_eq!(array.entries(8, &[Signal::Host]), 1);
+        let banked = ArrayMap {
+            entries: Entries::Banked {
+                entries: 3,
+                banks: 4,
+            },
+            ..array
+        };
+        assert_eq!(banked.entries(2, &[Signal::Scheduler]), 6);
+        assert_eq!(banked.entries(64, &[Signal::Scheduler]), 12);
     }
 }
