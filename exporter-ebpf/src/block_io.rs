@@ -16,7 +16,12 @@ use core::ffi::c_void;
 use aya_ebpf::{helpers::bpf_ktime_get_ns, macros::btf_tracepoint, programs::BtfTracePointContext};
 use evenkeel_abi::{Counter, DiskPhase};
 
-use crate::{counters, disk, disk_submitters, disk_tables as tables, globals, task::field};
+use crate::{
+    counters,
+    disk::{self, Series},
+    disk_submitters, disk_tables as tables, globals,
+    task::field,
+};
 
 /// `REQ_OP_WRITE`.
 const WRITE: u32 = 1;
@@ -124,10 +129,9 @@ pub fn block_rq_requeue(context: BtfTracePointContext) -> i32 {
     };
     // SAFETY: the helper takes nothing.
     let now = unsafe { bpf_ktime_get_ns() };
-    if let Some(series) = disk::series(read(request, globals::REQUEST_QUEUE.load()), operation, now)
-    {
-        // SAFETY: it comes from the look-up.
-        unsafe { disk::count(&raw mut (*series).requeued) };
+    let series = Series::of(read(request, globals::REQUEST_QUEUE.load()), operation, now);
+    if !series.is_none() {
+        series.record_requeue();
     }
     0
 }
@@ -149,18 +153,16 @@ pub fn block_rq_complete(context: BtfTracePointContext) -> i32 {
     }
     // SAFETY: the helper takes nothing.
     let now = unsafe { bpf_ktime_get_ns() };
-    let Some(series) = disk::series(read(request, globals::REQUEST_QUEUE.load()), operation, now)
-    else {
+    let series = Series::of(read(request, globals::REQUEST_QUEUE.load()), operation, now);
+    if series.is_none() {
         return 0;
-    };
+    }
     if done < left {
-        // SAFETY: it comes from the look-up.
-        unsafe { disk::count(&raw mut (*series).partial) };
+        series.record_partial();
         return 0;
     }
     if status != 0 {
-        // SAFETY: as above.
-        unsafe { disk::record_error(series, u32::from(status)) };
+        series.record_error(status);
     }
     let (arrived, issued, bytes) = match tables::issue_of(request as u64, request as u32) {
         Some(issue) => {
@@ -179,22 +181,19 @@ pub fn block_rq_complete(context: BtfTracePointContext) -> i32 {
             )
         }
     };
-    // SAFETY: it comes from the look-up.
-    unsafe { disk::record_size(series, bytes) };
+    series.record_size(bytes);
     if now < issued || now < arrived {
         counters::count(Counter::DiskNegative);
         return 0;
     }
     if arrived != 0 {
-        // SAFETY: as above.
-        unsafe { disk::record(series, DiskPhase::Total, now - arrived) };
+        series.record(DiskPhase::Total, now - arrived);
     }
     if issued != 0 {
-        // SAFETY: as above.
-        unsafe { disk::record(series, DiskPhase::Device, now - issued) };
+        series.record(DiskPhase::Device, now - issued);
         if arrived != 0 {
-            // SAFETY: as above. The kernel's stamps can be in the wrong order by a little.
-            unsafe { disk::record(series, DiskPhase::Queue, issued.saturating_sub(arrived)) };
+            // The kernel's stamps can be in the wrong order by a little.
+            series.record(DiskPhase::Queue, issued.saturating_sub(arrived));
         }
     }
     0
@@ -218,21 +217,19 @@ pub fn block_bio_complete(context: BtfTracePointContext) -> i32 {
     unsafe { tables::forget_arrival(arrival) };
     // SAFETY: the helper takes nothing.
     let now = unsafe { bpf_ktime_get_ns() };
-    let Some(series) = disk::series(queue, operation, now) else {
+    let series = Series::of(queue, operation, now);
+    if series.is_none() {
         return 0;
-    };
+    }
     let status: u8 = read(bio, globals::BIO_STATUS.load());
     if status != 0 {
-        // SAFETY: it comes from the look-up.
-        unsafe { disk::record_error(series, u32::from(status)) };
+        series.record_error(status);
     }
-    // SAFETY: as above.
-    unsafe { disk::record_size(series, bytes) };
+    series.record_size(bytes);
     if now < arrived {
         counters::count(Counter::DiskNegative);
     } else {
-        // SAFETY: as above.
-        unsafe { disk::record(series, DiskPhase::Total, now - arrived) };
+        series.record(DiskPhase::Total, now - arrived);
     }
     0
 }

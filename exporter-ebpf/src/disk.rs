@@ -9,14 +9,14 @@
 use core::{
     ffi::c_void,
     intrinsics::{AtomicOrdering, atomic_cxchg, atomic_xadd},
+    ptr,
 };
 
 use aya_ebpf::{btf_maps::Array, helpers::generated::bpf_probe_read_kernel_str, macros::btf_map};
 use evenkeel_abi::{
-    Counter, DISK_BANK_SERIES, DISK_BANKS, DISK_CACHE_SET_WORDS, DISK_CACHE_SETS,
-    DISK_DURATION_SLOTS, DISK_EXACT_SECTORS, DISK_FIRST_OCTAVE, DISK_NAME_LEN, DISK_OCTAVE_SLOTS,
-    DISK_SERIES, DISK_SIZE_SCALE, DISK_SIZE_SLOTS, DISK_STATUSES, DiskIdentity, DiskPhase,
-    DiskSeries,
+    Counter, DISK_BANK_SERIES, DISK_BANKS, DISK_CACHE_SETS, DISK_DURATION_SLOTS,
+    DISK_EXACT_SECTORS, DISK_FIRST_OCTAVE, DISK_NAME_LEN, DISK_OCTAVE_SLOTS, DISK_SERIES,
+    DISK_SIZE_SCALE, DISK_SIZE_SLOTS, DISK_STATUSES, DiskIdentity, DiskPhase, DiskSeries,
 };
 
 use crate::{
@@ -42,7 +42,7 @@ static DISKS: Array<DiskIdentity, { DISK_SERIES as usize }> = Array::new();
 
 /// What a CPU remembers: `DISK_CACHE_SETS` for each; user space sets the size at load.
 #[btf_map]
-static DISK_CACHE: Array<CacheSet, 1, MMAPABLE> = Array::new();
+static DISK_CACHE: Array<CacheSet, 1> = Array::new();
 
 /// Two queues that share a place.
 #[repr(C)]
@@ -63,8 +63,6 @@ struct Cached {
     reserved: u64,
 }
 
-const _: () = assert!(size_of::<CacheSet>() == DISK_CACHE_SET_WORDS as usize * 8);
-
 /// The group of an operation, by `op_stat_group` (include/linux/blk_types.h): discards and flushes are
 /// their own, odd numbers go to the device. `None` for commands that pass through.
 #[inline(always)]
@@ -82,7 +80,7 @@ pub fn group(flags: u32) -> Option<u32> {
 
 /// The series of an operation of a queue; `None` for a queue without a disk.
 #[inline(always)]
-pub fn series(queue: *const c_void, operation: u32, now: u64) -> Option<*mut DiskSeries> {
+fn find(queue: *const c_void, operation: u32, now: u64) -> Option<*mut DiskSeries> {
     let hash = ((queue as u32) >> 6).wrapping_mul(0x9e37_79b1) >> 16;
     let set = current_cpu() * DISK_CACHE_SETS + ((hash + operation) & (DISK_CACHE_SETS - 1));
     let set = DISK_CACHE.get_ptr_mut(set)?;
@@ -133,6 +131,16 @@ unsafe fn holds(way: *const Cached, queue: *const c_void, operation: u32) -> boo
 }
 
 /// This CPU's part of a series.
+#[derive(Clone, Copy)]
+pub struct Series {
+    counts: *mut DiskSeries,
+    /// Whether other CPUs write it too.
+    ///
+    /// A CPU's own needs no atomic instruction (20 ns less an operation): a program that is
+    /// interrupted by itself on the same CPU is skipped by the kernel.
+    shared: bool,
+}
+
 #[inline(always)]
 fn bank(series: u32, operation: u32) -> Option<*mut DiskSeries> {
     let series = if series < DISK_SERIES {
@@ -142,11 +150,8 @@ fn bank(series: u32, operation: u32) -> Option<*mut DiskSeries> {
         DISK_SERIES + (operation & 3)
     };
     let cpu = current_cpu();
-    let bank = if globals::DISK_BANKS_SHARED.load() != 0 {
-        cpu & (DISK_BANKS - 1)
-    } else {
-        cpu
-    };
+    let shared = globals::DISK_BANKS_SHARED.load() != 0;
+    let bank = if shared { cpu & (DISK_BANKS - 1) } else { cpu };
     DISK_IO.get_ptr_mut(bank * DISK_BANK_SERIES + series)
 }
 
@@ -248,88 +253,124 @@ unsafe fn take(word: *mut u64) -> bool {
     before == 0
 }
 
-/// Adds to a word of a series.
-///
-/// A CPU's own bank needs no atomic instruction (20 ns less an operation): a program that is
-/// interrupted by itself on the same CPU is skipped by the kernel.
-///
-/// # Safety
-///
-/// `word` points into a series of this CPU.
-#[inline(always)]
-pub unsafe fn add(word: *mut u64, amount: u64) {
-    if globals::DISK_BANKS_SHARED.load() != 0 {
-        // SAFETY: by the caller's promise.
-        unsafe { add_to(word, amount) };
-    } else {
-        // SAFETY: as above.
-        unsafe { *word = (*word).wrapping_add(amount) };
+impl Series {
+    /// The series of an operation of a queue. One whose `counts` are null is that of a queue without a
+    /// disk: an `Option` of this type has a layout that the kernel's type information cannot say.
+    #[inline(always)]
+    pub fn of(queue: *const c_void, operation: u32, now: u64) -> Self {
+        Self {
+            counts: find(queue, operation, now).unwrap_or(ptr::null_mut()),
+            shared: globals::DISK_BANKS_SHARED.load() != 0,
+        }
     }
-}
 
-/// Adds one to a count of a series.
-///
-/// # Safety
-///
-/// As for `add`.
-#[inline(always)]
-pub unsafe fn count(word: *mut u32) {
-    if globals::DISK_BANKS_SHARED.load() != 0 {
-        // SAFETY: by the caller's promise.
-        unsafe { atomic_xadd::<u32, u32, { AtomicOrdering::Relaxed }>(word, 1) };
-    } else {
-        // SAFETY: as above.
-        unsafe { *word = (*word).wrapping_add(1) };
+    /// Whether there is none.
+    #[inline(always)]
+    pub fn is_none(self) -> bool {
+        self.counts.is_null()
     }
-}
 
-/// Records the time of a phase.
-///
-/// # Safety
-///
-/// `series` comes from `series`.
-#[inline(always)]
-pub unsafe fn record(series: *mut DiskSeries, phase: DiskPhase, nanos: u64) {
-    const BELOW: u32 = DISK_FIRST_OCTAVE * DISK_OCTAVE_SLOTS;
-    let slot = histogram::slot(nanos).saturating_sub(BELOW);
-    let slot = if slot < DISK_DURATION_SLOTS {
-        slot
-    } else {
-        DISK_DURATION_SLOTS - 1
-    };
-    let place = DiskSeries::duration(phase as u32, slot) as usize;
-    // SAFETY: the place is within the durations.
-    let word = unsafe { (&raw mut (*series).durations).cast::<u32>().add(place) };
-    // SAFETY: by the caller's promise.
-    unsafe { count(word) };
-    // SAFETY: as above.
-    unsafe { add(&raw mut (*series).nanos[phase as usize], nanos) };
-}
+    /// Adds to a word of it.
+    ///
+    /// # Safety
+    ///
+    /// `word` points into it.
+    #[inline(always)]
+    unsafe fn add(self, word: *mut u64, amount: u64) {
+        if self.shared {
+            // SAFETY: by the caller's promise.
+            unsafe { add_to(word, amount) };
+        } else {
+            // SAFETY: as above.
+            unsafe { *word = (*word).wrapping_add(amount) };
+        }
+    }
 
-/// Records the size of an operation.
-///
-/// # Safety
-///
-/// As for `record`.
-#[inline(always)]
-pub unsafe fn record_size(series: *mut DiskSeries, bytes: u32) {
-    let sectors = bytes >> 9;
-    let slot = if sectors <= DISK_EXACT_SECTORS {
-        sectors
-    } else {
-        large_size_slot(sectors)
-    };
-    let slot = if slot < DISK_SIZE_SLOTS {
-        slot
-    } else {
-        DISK_SIZE_SLOTS - 1
-    };
-    // SAFETY: the slot is within the sizes.
-    let word = unsafe { (&raw mut (*series).sizes).cast::<u32>().add(slot as usize) };
-    // SAFETY: by the caller's promise.
-    unsafe { count(word) };
-    // SAFETY: as above.
-    unsafe { add(&raw mut (*series).bytes, u64::from(bytes)) };
+    /// Adds one to a count of it.
+    ///
+    /// # Safety
+    ///
+    /// `word` points into it.
+    #[inline(always)]
+    unsafe fn count(self, word: *mut u32) {
+        if self.shared {
+            // SAFETY: by the caller's promise.
+            unsafe { atomic_xadd::<u32, u32, { AtomicOrdering::Relaxed }>(word, 1) };
+        } else {
+            // SAFETY: as above.
+            unsafe { *word = (*word).wrapping_add(1) };
+        }
+    }
+
+    /// Records the time of a phase.
+    #[inline(always)]
+    pub fn record(self, phase: DiskPhase, nanos: u64) {
+        const BELOW: u32 = DISK_FIRST_OCTAVE * DISK_OCTAVE_SLOTS;
+        let slot = histogram::slot(nanos).saturating_sub(BELOW);
+        let slot = if slot < DISK_DURATION_SLOTS {
+            slot
+        } else {
+            DISK_DURATION_SLOTS - 1
+        };
+        let place = DiskSeries::duration(phase as u32, slot) as usize;
+        // SAFETY: the series comes from a look-up.
+        let durations = unsafe { &raw mut (*self.counts).durations }.cast::<u32>();
+        // SAFETY: the place is within the durations.
+        unsafe { self.count(durations.add(place)) };
+        // SAFETY: a word of the series.
+        unsafe { self.add(&raw mut (*self.counts).nanos[phase as usize], nanos) };
+    }
+
+    /// Records the size of an operation.
+    #[inline(always)]
+    pub fn record_size(self, bytes: u32) {
+        let sectors = bytes >> 9;
+        let slot = if sectors <= DISK_EXACT_SECTORS {
+            sectors
+        } else {
+            large_size_slot(sectors)
+        };
+        let slot = if slot < DISK_SIZE_SLOTS {
+            slot
+        } else {
+            DISK_SIZE_SLOTS - 1
+        };
+        // SAFETY: the series comes from a look-up.
+        let sizes = unsafe { &raw mut (*self.counts).sizes }.cast::<u32>();
+        // SAFETY: the slot is within the sizes.
+        unsafe { self.count(sizes.add(slot as usize)) };
+        // SAFETY: a word of the series.
+        unsafe { self.add(&raw mut (*self.counts).bytes, u64::from(bytes)) };
+    }
+
+    /// Counts an operation that ended with an error.
+    #[inline(always)]
+    pub fn record_error(self, status: u8) {
+        let status = u32::from(status);
+        let status = if status < DISK_STATUSES {
+            status
+        } else {
+            DISK_STATUSES - 1
+        };
+        // SAFETY: the series comes from a look-up.
+        let errors = unsafe { &raw mut (*self.counts).errors }.cast::<u32>();
+        // SAFETY: the status is within the errors.
+        unsafe { self.count(errors.add(status as usize)) };
+    }
+
+    /// Counts a completion of a part of an operation.
+    #[inline(always)]
+    pub fn record_partial(self) {
+        // SAFETY: a word of the series.
+        unsafe { self.count(&raw mut (*self.counts).partial) };
+    }
+
+    /// Counts an operation that the driver handed back.
+    #[inline(always)]
+    pub fn record_requeue(self) {
+        // SAFETY: a word of the series.
+        unsafe { self.count(&raw mut (*self.counts).requeued) };
+    }
 }
 
 /// The slot of more than `DISK_EXACT_SECTORS` sectors, on the exponential scale itself.
@@ -356,26 +397,4 @@ fn large_size_slot(sectors: u32) -> u32 {
     }
     // The first bucket above `DISK_EXACT_SECTORS`, which is 2^8, is 8 << scale.
     (exponent << DISK_SIZE_SCALE) + above - 1 - (8 << DISK_SIZE_SCALE) + DISK_EXACT_SECTORS + 1
-}
-
-/// Counts an operation that ended with an error.
-///
-/// # Safety
-///
-/// As for `record`.
-#[inline(always)]
-pub unsafe fn record_error(series: *mut DiskSeries, status: u32) {
-    let status = if status < DISK_STATUSES {
-        status
-    } else {
-        DISK_STATUSES - 1
-    };
-    // SAFETY: the status is within the errors.
-    let word = unsafe {
-        (&raw mut (*series).errors)
-            .cast::<u32>()
-            .add(status as usize)
-    };
-    // SAFETY: by the caller's promise.
-    unsafe { count(word) };
 }

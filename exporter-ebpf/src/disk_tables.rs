@@ -8,9 +8,9 @@ use core::ffi::c_void;
 
 use aya_ebpf::{btf_maps::Array, macros::btf_map};
 
-use evenkeel_abi::{DISK_TABLE_SET_WORDS, DISK_TABLE_SETS};
+use evenkeel_abi::DISK_TABLE_BLOCK;
 
-use crate::counters::MMAPABLE;
+use crate::globals;
 
 /// A bio that has arrived.
 #[derive(Clone, Copy)]
@@ -52,21 +52,28 @@ pub struct IssueSet {
     ways: [Issue; 2],
 }
 
-const _: () = assert!(size_of::<ArrivalSet>() == DISK_TABLE_SET_WORDS as usize * 8);
-const _: () = assert!(size_of::<IssueSet>() == DISK_TABLE_SET_WORDS as usize * 8);
+/// A set is a cache line.
+const SET_BYTES: usize = 64;
 
-// Mmapable for their alignment: a set is a cache line.
+const _: () = assert!(size_of::<ArrivalSet>() == SET_BYTES && size_of::<IssueSet>() == SET_BYTES);
+
+/// User space sets the sizes of both at load.
 #[btf_map]
-static DISK_ARRIVALS: Array<ArrivalSet, { DISK_TABLE_SETS as usize }, MMAPABLE> = Array::new();
+static DISK_ARRIVALS: Array<ArrivalSet, { DISK_TABLE_BLOCK as usize }> = Array::new();
 
 #[btf_map]
-static DISK_ISSUES: Array<IssueSet, { DISK_TABLE_SETS as usize }, MMAPABLE> = Array::new();
+static DISK_ISSUES: Array<IssueSet, { DISK_TABLE_BLOCK as usize }> = Array::new();
 
-/// The set of an address. The verifier lets no arithmetic be done with kernel pointers except to cut
-/// them to 32 bits.
+/// The set of an address, by its low half: the verifier lets no arithmetic be done with kernel
+/// pointers except to cut them to 32 bits.
+///
+/// The 1,024 bytes that two addresses share decide the block of sets, the bytes in it the set. Bios on
+/// the kernel stack move by some hundred bytes from call to call; they stay in one block.
 #[inline(always)]
 fn set_of(address: u32) -> u32 {
-    (address >> 3).wrapping_mul(0x9e37_79b1) >> (32 - DISK_TABLE_SETS.ilog2())
+    let hash = (address >> 10).wrapping_mul(0x9e37_79b1);
+    let block = (u64::from(hash) * globals::DISK_TABLE_BLOCKS.load()) >> 32;
+    block as u32 * DISK_TABLE_BLOCK + (address >> 7 & (DISK_TABLE_BLOCK - 1))
 }
 
 macro_rules! table {

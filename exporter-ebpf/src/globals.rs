@@ -79,6 +79,8 @@ globals! {
     BIO_STATUS: u64;
     /// `bio.bi_private`.
     BIO_PRIVATE: u64;
+    /// Blocks of `DISK_TABLE_BLOCK` sets in the tables of bios and requests.
+    DISK_TABLE_BLOCKS: u64;
     /// 1 where several CPUs share a bank of `DISK_IO`.
     DISK_BANKS_SHARED: u64;
     /// 1 where user stacks are walked.

@@ -108,6 +108,11 @@ impl Kernel {
             "DISK_BANKS_SHARED",
             u64::from(cpu_limit > evenkeel_abi::DISK_BANKS as usize),
         );
+        let sets = part::DISK_TABLE.entries(cpu_limit, &settings.signals);
+        globals.set(
+            "DISK_TABLE_BLOCKS",
+            u64::from(sets / evenkeel_abi::DISK_TABLE_BLOCK),
+        );
         let (steal_lacking, steal_doubt) = steal(&mut globals, settings, proc_root, sys_root);
         withdraw_dependents(&mut globals);
 
@@ -175,7 +180,7 @@ impl Kernel {
         };
         let map_bytes = map_memory::by_map(&ebpf, proc_root);
         let mut arrays = HashMap::new();
-        for array in part::arrays() {
+        for array in part::arrays().filter(|array| array.words > 0) {
             let words = array.entries(cpu_limit, &settings.signals) * array.words;
             let map = ebpf.take_map(array.name);
             arrays.insert(

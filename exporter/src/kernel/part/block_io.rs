@@ -6,8 +6,7 @@ use crate::{
     signal::Signal,
 };
 use evenkeel_abi::{
-    DISK_BANK_SERIES, DISK_BANKS, DISK_CACHE_SET_WORDS, DISK_CACHE_SETS, DISK_TABLE_SET_WORDS,
-    DISK_TABLE_SETS, DiskSeries,
+    DISK_BANK_SERIES, DISK_BANKS, DISK_CACHE_SETS, DISK_TABLE_LIMIT, DISK_TABLE_SETS, DiskSeries,
 };
 
 const BLOCK_IO: &[Signal] = &[Signal::BlockIo];
@@ -144,23 +143,26 @@ pub(super) const PART: Part = Part {
         ArrayMap {
             name: "DISK_CACHE",
             entries: Entries::PerCpu(DISK_CACHE_SETS),
-            words: DISK_CACHE_SET_WORDS,
+            words: 0,
             serves: BLOCK_IO,
         },
-        ArrayMap {
-            name: "DISK_ARRIVALS",
-            entries: Entries::Fixed(DISK_TABLE_SETS),
-            words: DISK_TABLE_SET_WORDS,
-            serves: BLOCK_IO,
-        },
-        ArrayMap {
-            name: "DISK_ISSUES",
-            entries: Entries::Fixed(DISK_TABLE_SETS),
-            words: DISK_TABLE_SET_WORDS,
-            serves: BLOCK_IO,
-        },
+        table("DISK_ARRIVALS"),
+        table("DISK_ISSUES"),
     ],
 };
+
+/// A table of bios or requests on their way.
+pub(in crate::kernel) const fn table(name: &'static str) -> ArrayMap {
+    ArrayMap {
+        name,
+        entries: Entries::PerFourCpus {
+            entries: DISK_TABLE_SETS,
+            limit: DISK_TABLE_LIMIT,
+        },
+        words: 0,
+        serves: BLOCK_IO,
+    }
+}
 
 const fn field(
     global: &'static str,

@@ -38,6 +38,9 @@ const PARTS: &[&Part] = &[
     &sampling::PART,
 ];
 
+/// The size of the tables of block I/O on its way, which its programs need to know.
+pub const DISK_TABLE: ArrayMap = block_io::table("DISK_ISSUES");
+
 /// A field that a kernel program reads.
 #[derive(Debug)]
 pub struct Field {
@@ -67,7 +70,7 @@ pub struct ArrayMap {
     pub name: &'static str,
     /// How many entries it has.
     pub entries: Entries,
-    /// Words of 8 bytes in an entry.
+    /// Words of 8 bytes in an entry; 0 for an array that only programs read, which is not mapped.
     pub words: u32,
     /// Signals that it serves; it has a single entry when none of them is on. Empty: all.
     pub serves: &'static [Signal],
@@ -80,6 +83,13 @@ pub enum Entries {
     Fixed(u32),
     /// So many for each number that a CPU can have.
     PerCpu(u32),
+    /// So many for each four CPUs that there can be, up to so many times.
+    PerFourCpus {
+        /// Entries for four CPUs.
+        entries: u32,
+        /// Most times.
+        limit: u32,
+    },
     /// So many for each bank; there is one for each number that a CPU can have, up to a limit.
     Banked {
         /// Entries of a bank.
@@ -99,6 +109,7 @@ impl ArrayMap {
         match self.entries {
             Entries::Fixed(entries) => entries,
             Entries::PerCpu(entries) => entries.saturating_mul(cpus),
+            Entries::PerFourCpus { entries, limit } => entries * cpus.div_ceil(4).clamp(1, limit),
             Entries::Banked { entries, banks } => entries.saturating_mul(cpus.min(banks)),
         }
     }
@@ -148,6 +159,16 @@ mod tests {
         };
         assert_eq!(array.entries(8, &[Signal::Scheduler]), 24);
         assert_eq!(array.entries(8, &[Signal::Host]), 1);
+        let growing = ArrayMap {
+            entries: Entries::PerFourCpus {
+                entries: 5,
+                limit: 3,
+            },
+            ..array
+        };
+        assert_eq!(growing.entries(2, &[Signal::Scheduler]), 5);
+        assert_eq!(growing.entries(5, &[Signal::Scheduler]), 10);
+        assert_eq!(growing.entries(64, &[Signal::Scheduler]), 15);
         let banked = ArrayMap {
             entries: Entries::Banked {
                 entries: 3,
