@@ -3,6 +3,7 @@
 //! One file a theme. All are one program, so that they run one after the other and close on one line.
 
 mod agent;
+mod block_io;
 mod cli;
 mod collector;
 mod depth;
@@ -30,6 +31,7 @@ fn main() -> ExitCode {
         names::TESTS,
         run_queue::TESTS,
         stolen::TESTS,
+        block_io::TESTS,
         formats::TESTS,
         agent::TESTS,
         collector::TESTS,
