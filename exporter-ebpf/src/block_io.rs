@@ -4,6 +4,10 @@
 //! `block_rq_complete`, and `block_bio_complete` for disks that have no requests. Maps:
 //! `DISK_ARRIVALS`, `DISK_ISSUES`, `DISK_CACHE`, `DISKS`, `DISK_IO`, `DISK_SUBMITTERS`, `COUNTERS`.
 //!
+//! Cost on the development machine, an empty program (55 ns) included: 120 ns at the arrival, 105 at
+//! the issue, 140 at the completion. The three clock reads are 33 ns each, and 20 more where the clock's
+//! data are not in the cache.
+//!
 //! An operation is a request, as in `/proc/diskstats`: bios that were merged are one, a bio that was
 //! split is several. Its queue time begins when the first of its bios arrives, so that waiting for a
 //! tag counts (`start_time_ns` is set after that wait), and ends when the driver gets it for the

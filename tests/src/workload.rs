@@ -40,6 +40,8 @@ pub enum Workload {
     FixedWork,
     /// `ping_pong ROUNDS [CPU [WORK]]`
     PingPong,
+    /// `direct_reads FILE COUNT SECONDS BYTES`
+    DirectReads,
     /// `hot_crate SECONDS`, Rust with v0 symbol names.
     Rust,
     /// `hot_go SECONDS` with symbols and DWARF.
@@ -57,6 +59,7 @@ impl Workload {
             Self::Recursion => "ek-recursion",
             Self::FixedWork => "ek-fixed-work",
             Self::PingPong => "ek-ping-pong",
+            Self::DirectReads => "ek-direct-reads",
             Self::Rust => "ek-hot-rust",
             Self::Go => "ek-hot-go",
             Self::GoStripped => "ek-hot-go-strip",
@@ -70,6 +73,7 @@ impl Workload {
             Self::Recursion => "recursion.c",
             Self::FixedWork => "fixed_work.c",
             Self::PingPong => "ping_pong.c",
+            Self::DirectReads => "direct_reads.c",
             Self::Rust => "hot_crate.rs",
             Self::Go | Self::GoStripped => "hot_go.go",
         }

@@ -23,6 +23,14 @@ use evenkeel_tests::{evenkeel::Recording, needs::Need, received::Received, suite
 
 const NEEDS: &[Need] = &[Need::Root, Need::Bpf, Need::Program("losetup")];
 
+/// And a program of ours that reads.
+const READERS: &[Need] = &[
+    Need::Root,
+    Need::Bpf,
+    Need::Program("losetup"),
+    Need::Program("cc"),
+];
+
 pub(crate) const TESTS: &[Test] = &[
     Test::new(
         "block_io::sixty_four_direct_reads_of_a_loop_device",
@@ -72,7 +80,7 @@ pub(crate) const TESTS: &[Test] = &[
     ),
     Test::new(
         "block_io::few_tags_fill_the_queue_and_not_the_device",
-        NEEDS,
+        READERS,
         waits::few_tags,
     ),
     Test::new(
@@ -82,8 +90,13 @@ pub(crate) const TESTS: &[Test] = &[
     ),
     Test::new(
         "block_io::what_was_on_its_way_has_no_endless_durations",
-        NEEDS,
+        READERS,
         waits::on_its_way,
+    ),
+    Test::new(
+        "block_io::more_on_its_way_than_fits_is_counted",
+        READERS,
+        waits::more_than_fit,
     ),
 ];
 
