@@ -147,12 +147,35 @@ impl Operation {
                 .histogram(descriptor, &attributes)?
                 .unwrap_or_default())
         };
-        Ok(Self {
+        let operation = Self {
             total: histogram(&EVENKEEL_DISK_OPERATION_DURATION)?,
             queue: histogram(&EVENKEEL_DISK_OPERATION_QUEUE_DURATION)?,
             device: histogram(&EVENKEEL_DISK_OPERATION_DEVICE_DURATION)?,
             size: histogram(&EVENKEEL_DISK_OPERATION_SIZE)?,
-        })
+        };
+        operation.check_sums()?;
+        Ok(operation)
+    }
+
+    /// Fails unless the sum of each distribution lies between the bounds of its buckets: the kernel programs
+    /// find the bucket of a value by tables, and add it up as it is.
+    fn check_sums(&self) -> Result<()> {
+        for histogram in [&self.total, &self.queue, &self.device, &self.size] {
+            let bound = |index| ExponentialHistogram::bound(histogram.scale, index);
+            let sum_of = |next: i64| -> f64 {
+                histogram
+                    .buckets()
+                    .map(|(index, count)| bound(index + next) * count as f64)
+                    .sum()
+            };
+            let (least, most) = (sum_of(0), sum_of(1));
+            ensure!(
+                histogram.sum >= least * (1.0 - 1e-9) && histogram.sum <= most * (1.0 + 1e-9),
+                "a sum of {} where the buckets allow {least} to {most}",
+                histogram.sum
+            );
+        }
+        Ok(())
     }
 
     /// How many values each distribution has: total, queue, device, size.
