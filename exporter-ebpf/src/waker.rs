@@ -25,6 +25,9 @@ use crate::{
     wait_state::{TASKS, TaskState},
 };
 
+/// Frames on top of a waker's stack that are our own: the program and what calls it.
+const WAKE_UP_FRAMES: u64 = 2;
+
 /// A task is being woken by what runs on this CPU.
 #[btf_tracepoint(function = "sched_waking")]
 pub fn sched_waking(context: BtfTracePointContext) -> i32 {
@@ -85,7 +88,7 @@ fn stack(context: &BtfTracePointContext, task: Task, waits: *mut TaskState) {
             context.as_ptr(),
             buffer.frames.as_mut_ptr().cast(),
             (MAX_KERNEL_FRAMES * 8) as u32,
-            0,
+            WAKE_UP_FRAMES,
         )
     };
     if copied > 0 {
