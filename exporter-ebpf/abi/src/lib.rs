@@ -8,6 +8,8 @@
 mod counter;
 mod event;
 mod histogram;
+mod interrupt;
+mod network;
 mod self_test;
 
 pub use self::{
@@ -19,6 +21,15 @@ pub use self::{
     histogram::{
         BANK_HISTOGRAMS, HISTOGRAM_SCALE, HISTOGRAM_SLOTS, HISTOGRAM_WORDS, Histogram,
         RunQueueReason,
+    },
+    interrupt::{
+        DEVICE_NANOS_WORD, DEVICE_ROW, DEVICE_ROWS, INTERRUPT_ROWS, INTERRUPT_STATE_WORDS,
+        IRQ_NUMBERS, IRQ_UNNAMED, InterruptState, LOCAL_VECTORS, LocalVector, NET_RX_SOFTIRQ,
+        NET_TX_SOFTIRQ, SOFT_NANOS_WORD, SOFTIRQS, VECTOR_KEY, VECTOR_NANOS_WORD, VECTOR_ROW,
+    },
+    network::{
+        DROP_REASONS, NETWORK_ROWS, NETWORK_STATE_WORDS, NetworkRow, NetworkState, NetworkWord,
+        ROUND_TRIP_INTERVAL,
     },
     self_test::{SelfTest, SelfTestState},
 };

@@ -58,7 +58,7 @@ impl Probes {
             frequency: options.frequency,
             signals: options.signals.clone(),
         };
-        let (kernel, events) = Kernel::start(&settings, &roots.proc, &roots.sys)?;
+        let (mut kernel, events) = Kernel::start(&settings, &roots.proc, &roots.sys)?;
         describe_method(&kernel, host);
 
         let mut symbols = SymbolizerSettings::new(options.lines);
@@ -89,6 +89,11 @@ impl Probes {
             symbolizer,
             Arc::new(host.agent_resource()),
         );
+        let mut signals = kernel_signals(&options.signals, roots);
+        // What they have to tell the kernel programs must not wait for the first second.
+        for signal in &mut signals {
+            signal.tick(&mut kernel);
+        }
         let cpus = CpuWatch::new(&roots.sys)
             .inspect_err(|error| tracing::warn!(%error, "CPUs are not followed."))
             .ok();
@@ -96,7 +101,7 @@ impl Probes {
             idle_stolen_nanos: stolen::idle_nanos(&kernel),
             is_limited: !options.pids.is_empty(),
             kernel,
-            signals: kernel_signals(&options.signals, roots),
+            signals,
             reader,
             assembly,
             cpus,

@@ -104,6 +104,7 @@ impl Kernel {
             "RUN_QUEUE",
             u64::from(settings.signals.contains(&Signal::Scheduler)),
         );
+        globals.set("BANK_MASK", u64::from(part::banks(cpu_limit)) - 1);
         let (steal_lacking, steal_doubt) = steal(&mut globals, settings, proc_root, sys_root);
         withdraw_dependents(&mut globals);
 

@@ -45,11 +45,11 @@ pub struct SignalAccount {
 }
 
 /// The signals of that kind that are on.
-pub fn kernel_signals(on: &[Signal], _roots: &Roots) -> Vec<Box<dyn KernelSignal>> {
+pub fn kernel_signals(on: &[Signal], roots: &Roots) -> Vec<Box<dyn KernelSignal>> {
     let all: [Box<dyn KernelSignal>; 5] = [
         Box::new(scheduler::Scheduler),
-        Box::new(interrupts::Interrupts),
-        Box::new(network::Network),
+        Box::new(interrupts::Interrupts::new(roots)),
+        Box::new(network::Network::new(roots)),
         Box::new(syscalls::Syscalls),
         Box::new(block_io::BlockIo),
     ];

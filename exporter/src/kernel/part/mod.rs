@@ -4,7 +4,7 @@
 
 mod block_io;
 mod interrupts;
-mod network;
+pub(in crate::kernel) mod network;
 mod process;
 mod sampling;
 mod scheduler;
@@ -56,6 +56,8 @@ pub enum Shape {
     Pointer,
     /// A number of so many bytes.
     Scalar(u32),
+    /// An array of so many bytes.
+    Bytes(u32),
 }
 
 /// A mmapped array of the object: made with `BPF_F_MMAPABLE`, written by programs, read by us.
@@ -78,6 +80,20 @@ pub enum Entries {
     Fixed(u32),
     /// So many for each number that a CPU can have.
     PerCpu(u32),
+    /// So many for each of the [`banks`].
+    Banks(u32),
+}
+
+/// Most banks of an array that CPUs share: histograms of 11 KB for every CPU of a large host would
+/// be tens of megabytes, and among 16 banks two CPUs seldom write the same word at once.
+const MAX_BANKS: u32 = 16;
+
+/// Banks on a host with so many CPU numbers: a power of two, so that a CPU finds its own by a mask.
+pub fn banks(cpu_limit: usize) -> u32 {
+    u32::try_from(cpu_limit)
+        .unwrap_or(MAX_BANKS)
+        .clamp(1, MAX_BANKS)
+        .next_power_of_two()
 }
 
 impl ArrayMap {
@@ -91,6 +107,7 @@ impl ArrayMap {
             Entries::PerCpu(entries) => {
                 entries.saturating_mul(u32::try_from(cpu_limit).unwrap_or(u32::MAX))
             }
+            Entries::Banks(entries) => entries.saturating_mul(banks(cpu_limit)),
         }
     }
 }
@@ -126,6 +143,21 @@ mod tests {
             .collect();
         let unique: HashSet<_> = names.iter().collect();
         assert_eq!(unique.len(), names.len());
+    }
+
+    /// Every CPU has a bank to itself up to 16; beyond that they share, and memory stays bounded.
+    #[test]
+    fn banks_are_bounded() {
+        let counts = [0, 1, 2, 3, 8, 16, 17, 4096].map(banks);
+        assert_eq!(counts, [1, 1, 2, 4, 8, 16, 16, 16]);
+        let array = ArrayMap {
+            name: "X",
+            entries: Entries::Banks(5),
+            words: 1,
+            serves: &[],
+        };
+        assert_eq!(array.entries(3, &[]), 20);
+        assert_eq!(array.entries(4096, &[]), 80);
     }
 
     /// The arrays of a signal that is off take no memory.
