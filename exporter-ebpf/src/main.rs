@@ -18,7 +18,6 @@ mod events;
 mod focus;
 mod globals;
 mod histogram;
-mod interrupt_state;
 mod interrupts;
 mod network;
 mod on_cpu;

@@ -18,7 +18,7 @@ use evenkeel_abi::{
 
 use crate::{
     counters::Bank,
-    events, globals, interrupt_state, on_cpu,
+    events, globals, interrupts, on_cpu,
     sample_buffer::{Use, sample_buffer},
     task::Task,
     user_stack, wait_sample, wait_sampling,
@@ -39,7 +39,7 @@ pub fn sched_waking(context: BtfTracePointContext) -> i32 {
         // SAFETY: the task's storage; the lock of the wake-up orders the wakers of one task.
         unsafe {
             // What an interrupt hits has nothing to do with whom it wakes.
-            if interrupt_state::in_interrupt() {
+            if interrupts::in_interrupt() {
                 (*waits).waker_pid = WAKER_INTERRUPT;
             } else {
                 let current = Task::current();
@@ -97,7 +97,7 @@ fn stack(context: &BtfTracePointContext, task: Task, waits: *mut TaskState) {
     // What an interrupt hits did not wake anybody: the kernel's part is all there is to say.
     if buffer.header.flags & FLAG_KERNEL_THREAD == 0
         && globals::WALK_USER_STACKS.load() != 0
-        && !interrupt_state::in_interrupt()
+        && !interrupts::in_interrupt()
     {
         user_stack::walk(buffer, Use::Waker as u32, current);
     }

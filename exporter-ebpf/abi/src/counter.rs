@@ -72,9 +72,22 @@ pub enum Counter {
     WalkEnds = 48,
     // Each signal has 32 numbers of its own from here on.
     // --- interrupts: from 64
+    /// Interrupts whose begin or end was not seen.
+    InterruptsUnmatched = 64,
+    /// Interrupts that ended before they began.
+    InterruptsNegative,
+    /// Interrupts of numbers that user space has not seen yet; they are in the row of others.
+    InterruptsUnnamed,
+    /// Interrupts of devices that have no row of their own.
+    InterruptsOther,
 
     // --- network: from 96
-
+    /// TCP segments sent again, without SYN.
+    RetransmittedData = 96,
+    /// SYN segments sent again.
+    RetransmittedSyn,
+    /// SYN-ACK segments sent again.
+    RetransmittedSynAck,
     // --- syscalls: from 128
 
     // --- block_io: from 160

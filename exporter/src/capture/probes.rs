@@ -109,6 +109,11 @@ impl Probes {
             symbolizer,
             Arc::new(host.agent_resource()),
         );
+        let mut signals = kernel_signals(options, roots);
+        // What they have to tell the kernel programs must not wait for the first second.
+        for signal in &mut signals {
+            signal.tick(&mut kernel);
+        }
         let cpus = CpuWatch::new(&roots.sys)
             .inspect_err(|error| tracing::warn!(%error, "CPUs are not followed."))
             .ok();
@@ -116,7 +121,7 @@ impl Probes {
             idle_stolen_nanos: stolen::idle_nanos(&kernel),
             is_limited: !options.pids.is_empty(),
             kernel,
-            signals: kernel_signals(options, roots),
+            signals,
             reader,
             assembly,
             cpus,

@@ -33,6 +33,14 @@ use crate::signal::{Signal, host::StealClock};
 /// Ring-buffer bytes for each CPU: two seconds of samples with the deepest stacks (99 Hz, 5 KiB)
 /// are 1 MiB; ordinary ones are 300 bytes.
 const RING_BYTES_PER_CPU: usize = 256 << 10;
+/// Programs without which it is not known whether a CPU is in an interrupt.
+const INTERRUPT_PROGRAMS: &[&str] = &[
+    "irq_handler_entry",
+    "irq_handler_exit",
+    "softirq_entry",
+    "softirq_exit",
+];
+
 /// Takes the user stacks of waits by another hook than the best one of this kernel (`interrupt`, `exit`
 /// or `none`). For the project's own tests, which compare them.
 const STACK_HOOK_VARIABLE: &str = "EVENKEEL_STACK_HOOK";
@@ -131,6 +139,7 @@ impl Kernel {
         globals.set("FOCUS_USED", u64::from(settings.focus_groups > 0));
         set_waits(&mut globals, settings);
         let (steal_lacking, steal_doubt) = steal(&mut globals, settings);
+        globals.set("BANK_MASK", u64::from(part::banks(cpu_limit)) - 1);
         withdraw_dependents(&mut globals);
 
         let aya_btf = aya::Btf::from_sys_fs()?;
@@ -416,6 +425,10 @@ fn set_waits(globals: &mut Globals, settings: &CaptureSettings) {
         }
     }
     globals.set("WAITS", waits);
+    // What an interrupt hits must not be taken for a waker.
+    let sees_interrupts = settings.signals.contains(&Signal::Interrupts)
+        && globals.lacking(INTERRUPT_PROGRAMS).is_none();
+    globals.set("HAS_INTERRUPT_STATE", u64::from(sees_interrupts));
     globals.set("WAKER_STACKS", u64::from(settings.waker_stacks));
     let period = settings.wait_period_nanos.max(1);
     globals.set("WAIT_PERIOD", period);

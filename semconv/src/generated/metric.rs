@@ -13,6 +13,25 @@ pub static EVENKEEL_CPU_CONTEXT_SWITCHES: MetricDescriptor = MetricDescriptor {
     attributes: &[],
 };
 
+/// Time of each CPU that interrupts took for themselves. Counter in `s`.
+pub static EVENKEEL_CPU_INTERRUPT_TIME: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.cpu.interrupt.time",
+    unit: "s",
+    description: "Time of each CPU that interrupts took for themselves.",
+    instrument: Instrument::Counter,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::CPU_LOGICAL_NUMBER,
+            requirement: Requirement::Required,
+        },
+        MetricAttribute {
+            name: attribute::EVENKEEL_INTERRUPT_KIND,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
 /// Tasks running or ready on a CPU, sampled with the frequency of the profiles. Histogram in `{task}`.
 pub static EVENKEEL_CPU_RUN_QUEUE_LENGTH: MetricDescriptor = MetricDescriptor {
     name: "evenkeel.cpu.run_queue.length",
@@ -272,6 +291,44 @@ pub static EVENKEEL_HELPER_COST: MetricDescriptor = MetricDescriptor {
     ],
 };
 
+/// Time from the begin of an interrupt's handling to its end. Histogram in `s`.
+pub static EVENKEEL_INTERRUPT_DURATION: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.interrupt.duration",
+    unit: "s",
+    description: "Time from the begin of an interrupt's handling to its end.",
+    instrument: Instrument::Histogram,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_INTERRUPT_KIND,
+            requirement: Requirement::Required,
+        },
+        MetricAttribute {
+            name: attribute::EVENKEEL_INTERRUPT_NAME,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// CPU time that interrupts took for themselves. Counter in `s`.
+pub static EVENKEEL_INTERRUPT_TIME: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.interrupt.time",
+    unit: "s",
+    description: "CPU time that interrupts took for themselves.",
+    instrument: Instrument::Counter,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_INTERRUPT_KIND,
+            requirement: Requirement::Required,
+        },
+        MetricAttribute {
+            name: attribute::EVENKEEL_INTERRUPT_NAME,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
 /// Kernel memory that the maps of the agent occupy. UpDownCounter in `By`.
 pub static EVENKEEL_MAP_MEMORY_USAGE: MetricDescriptor = MetricDescriptor {
     name: "evenkeel.map.memory.usage",
@@ -285,6 +342,146 @@ pub static EVENKEEL_MAP_MEMORY_USAGE: MetricDescriptor = MetricDescriptor {
             requirement: Requirement::Recommended,
         },
     ],
+};
+
+/// Packets that the kernel dropped, in all network namespaces. Counter in `{packet}`.
+pub static EVENKEEL_NETWORK_DROPS: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.network.drops",
+    unit: "{packet}",
+    description: "Packets that the kernel dropped, in all network namespaces.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_NETWORK_DROP_REASON,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// CPU time that receiving a packet took in `net_rx`. Histogram in `s`.
+pub static EVENKEEL_NETWORK_PACKET_RECEIVE_DURATION: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.network.packet.receive.duration",
+    unit: "s",
+    description: "CPU time that receiving a packet took in `net_rx`.",
+    instrument: Instrument::Histogram,
+    number: Number::Double,
+    attributes: &[],
+};
+
+/// Packets that were taken from the receive queues of devices and CPUs, in all network namespaces. Counter in `{packet}`.
+pub static EVENKEEL_NETWORK_PACKETS_POLLED: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.network.packets.polled",
+    unit: "{packet}",
+    description: "Packets that were taken from the receive queues of devices and CPUs, in all network namespaces.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_NETWORK_POLL_CONTEXT,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Polls of the receive queues of devices and CPUs. Counter in `{poll}`.
+pub static EVENKEEL_NETWORK_POLLS: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.network.polls",
+    unit: "{poll}",
+    description: "Polls of the receive queues of devices and CPUs.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_NETWORK_POLL_OUTCOME,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Packets and connections that found no room in a queue. Counter in `{packet}`.
+pub static EVENKEEL_NETWORK_QUEUE_DROPS: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.network.queue.drops",
+    unit: "{packet}",
+    description: "Packets and connections that found no room in a queue.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_NETWORK_QUEUE_DROP_REASON,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Runs of `net_rx` that ended with packets left, for want of time or budget. Counter in `{run}`.
+pub static EVENKEEL_NETWORK_SOFTIRQ_SQUEEZES: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.network.softirq.squeezes",
+    unit: "{run}",
+    description: "Runs of `net_rx` that ended with packets left, for want of time or budget.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[],
+};
+
+/// CPU time of the soft interrupts that receive and transmit packets. Counter in `s`.
+pub static EVENKEEL_NETWORK_SOFTIRQ_TIME: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.network.softirq.time",
+    unit: "s",
+    description: "CPU time of the soft interrupts that receive and transmit packets.",
+    instrument: Instrument::Counter,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_INTERRUPT_NAME,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Segments that arrived on established TCP connections. Counter in `{segment}`.
+pub static EVENKEEL_NETWORK_TCP_RECEIVED_SEGMENTS: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.network.tcp.received_segments",
+    unit: "{segment}",
+    description: "Segments that arrived on established TCP connections.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[],
+};
+
+/// TCP segments that were sent again. Counter in `{segment}`.
+pub static EVENKEEL_NETWORK_TCP_RETRANSMISSIONS: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.network.tcp.retransmissions",
+    unit: "{segment}",
+    description: "TCP segments that were sent again.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_NETWORK_TCP_RETRANSMISSION_KIND,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Smoothed round-trip times of TCP connections. Histogram in `s`.
+pub static EVENKEEL_NETWORK_TCP_ROUND_TRIP_DURATION: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.network.tcp.round_trip.duration",
+    unit: "s",
+    description: "Smoothed round-trip times of TCP connections.",
+    instrument: Instrument::Histogram,
+    number: Number::Double,
+    attributes: &[],
+};
+
+/// Share of the segments at which the round-trip time is looked at. Gauge in `1`.
+pub static EVENKEEL_NETWORK_TCP_ROUND_TRIP_SAMPLING_RATIO: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.network.tcp.round_trip.sampling.ratio",
+    unit: "1",
+    description: "Share of the segments at which the round-trip time is looked at.",
+    instrument: Instrument::Gauge,
+    number: Number::Double,
+    attributes: &[],
 };
 
 /// Time that tasks were blocked, by what they waited for. Counter in `s`.
@@ -782,6 +979,7 @@ pub static SYSTEM_UPTIME: MetricDescriptor = MetricDescriptor {
 /// Every metric, sorted by name.
 pub static ALL: &[&MetricDescriptor] = &[
     &EVENKEEL_CPU_CONTEXT_SWITCHES,
+    &EVENKEEL_CPU_INTERRUPT_TIME,
     &EVENKEEL_CPU_RUN_QUEUE_LENGTH,
     &EVENKEEL_CPU_RUN_QUEUE_WAIT_DURATION,
     &EVENKEEL_CPU_RUN_QUEUE_WAIT_TIME,
@@ -800,7 +998,20 @@ pub static ALL: &[&MetricDescriptor] = &[
     &EVENKEEL_FOCUS_RUN_QUEUE_WAIT_DURATION,
     &EVENKEEL_FOCUS_SYSCALL_DURATION,
     &EVENKEEL_HELPER_COST,
+    &EVENKEEL_INTERRUPT_DURATION,
+    &EVENKEEL_INTERRUPT_TIME,
     &EVENKEEL_MAP_MEMORY_USAGE,
+    &EVENKEEL_NETWORK_DROPS,
+    &EVENKEEL_NETWORK_PACKET_RECEIVE_DURATION,
+    &EVENKEEL_NETWORK_PACKETS_POLLED,
+    &EVENKEEL_NETWORK_POLLS,
+    &EVENKEEL_NETWORK_QUEUE_DROPS,
+    &EVENKEEL_NETWORK_SOFTIRQ_SQUEEZES,
+    &EVENKEEL_NETWORK_SOFTIRQ_TIME,
+    &EVENKEEL_NETWORK_TCP_RECEIVED_SEGMENTS,
+    &EVENKEEL_NETWORK_TCP_RETRANSMISSIONS,
+    &EVENKEEL_NETWORK_TCP_ROUND_TRIP_DURATION,
+    &EVENKEEL_NETWORK_TCP_ROUND_TRIP_SAMPLING_RATIO,
     &EVENKEEL_OFF_CPU_TIME,
     &EVENKEEL_PRESSURE_STALL_TIME,
     &EVENKEEL_PROCESS_TABLE_EVICTIONS,

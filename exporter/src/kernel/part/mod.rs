@@ -5,7 +5,7 @@
 mod block_io;
 pub mod focus;
 mod interrupts;
-mod network;
+pub(in crate::kernel) mod network;
 mod process;
 mod sampling;
 pub mod scheduler;
@@ -58,6 +58,8 @@ pub enum Shape {
     Pointer,
     /// A number of so many bytes.
     Scalar(u32),
+    /// An array of so many bytes.
+    Bytes(u32),
 }
 
 /// A mmapped array of the object: made with `BPF_F_MMAPABLE`, written by programs, read by us.
@@ -82,6 +84,8 @@ pub enum Entries {
     PerCpu(u32),
     /// So many for each group in focus.
     PerFocus(u32),
+    /// So many for each of the [`banks`].
+    Banks(u32),
 }
 
 /// What the sizes of arrays follow.
@@ -93,6 +97,18 @@ pub struct Extent<'a> {
     pub focus_groups: usize,
     /// Signals that are on.
     pub signals: &'a [Signal],
+}
+
+/// Most banks of an array that CPUs share: histograms of 11 KB for every CPU of a large host would
+/// be tens of megabytes, and among 16 banks two CPUs seldom write the same word at once.
+const MAX_BANKS: u32 = 16;
+
+/// Banks on a host with so many CPU numbers: a power of two, so that a CPU finds its own by a mask.
+pub fn banks(cpu_limit: usize) -> u32 {
+    u32::try_from(cpu_limit)
+        .unwrap_or(MAX_BANKS)
+        .clamp(1, MAX_BANKS)
+        .next_power_of_two()
 }
 
 impl ArrayMap {
@@ -109,6 +125,7 @@ impl ArrayMap {
             Entries::Fixed(entries) => entries,
             Entries::PerCpu(entries) => times(entries, extent.cpus),
             Entries::PerFocus(entries) => times(entries, extent.focus_groups),
+            Entries::Banks(entries) => entries.saturating_mul(banks(extent.cpus)),
         };
         entries.max(1)
     }
@@ -145,6 +162,26 @@ mod tests {
             .collect();
         let unique: HashSet<_> = names.iter().collect();
         assert_eq!(unique.len(), names.len());
+    }
+
+    /// Every CPU has a bank to itself up to 16; beyond that they share, and memory stays bounded.
+    #[test]
+    fn banks_are_bounded() {
+        let counts = [0, 1, 2, 3, 8, 16, 17, 4096].map(banks);
+        assert_eq!(counts, [1, 1, 2, 4, 8, 16, 16, 16]);
+        let array = ArrayMap {
+            name: "X",
+            entries: Entries::Banks(5),
+            words: 1,
+            serves: &[],
+        };
+        let extent = |cpus| Extent {
+            cpus,
+            focus_groups: 0,
+            signals: &[],
+        };
+        assert_eq!(array.entries(&extent(3)), 20);
+        assert_eq!(array.entries(&extent(4096)), 80);
     }
 
     /// The arrays of a signal that is off take no memory.
