@@ -6,6 +6,7 @@ mod agent;
 mod cli;
 mod collector;
 mod depth;
+mod focus;
 mod formats;
 mod harness;
 mod host;
@@ -32,6 +33,7 @@ fn main() -> ExitCode {
         run_queue::TESTS,
         stolen::TESTS,
         host::TESTS,
+        focus::TESTS,
         formats::TESTS,
         agent::TESTS,
         collector::TESTS,
