@@ -40,6 +40,10 @@ pub enum Workload {
     FixedWork,
     /// `ping_pong ROUNDS [CPU [WORK]]`
     PingPong,
+    /// `syscalls ROUNDS [CPU]`
+    Syscalls,
+    /// `direct_io FILE OPERATIONS [CPU]`
+    DirectIo,
     /// `hot_crate SECONDS`, Rust with v0 symbol names.
     Rust,
     /// `hot_go SECONDS` with symbols and DWARF.
@@ -57,6 +61,8 @@ impl Workload {
             Self::Recursion => "ek-recursion",
             Self::FixedWork => "ek-fixed-work",
             Self::PingPong => "ek-ping-pong",
+            Self::Syscalls => "ek-syscalls",
+            Self::DirectIo => "ek-direct-io",
             Self::Rust => "ek-hot-rust",
             Self::Go => "ek-hot-go",
             Self::GoStripped => "ek-hot-go-strip",
@@ -70,6 +76,8 @@ impl Workload {
             Self::Recursion => "recursion.c",
             Self::FixedWork => "fixed_work.c",
             Self::PingPong => "ping_pong.c",
+            Self::Syscalls => "syscalls.c",
+            Self::DirectIo => "direct_io.c",
             Self::Rust => "hot_crate.rs",
             Self::Go | Self::GoStripped => "hot_go.go",
         }
