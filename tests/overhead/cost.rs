@@ -1,5 +1,7 @@
 //! From what was measured to the figures that are printed.
 
+use std::ops::Add as _;
+
 use crate::{kernel::Runs, load::Run, statistics::Interval};
 
 /// What the kernel programs and the agent used while a workload ran.
@@ -16,13 +18,14 @@ pub(crate) struct Cost {
 impl Cost {
     /// Seconds in the programs, as the kernel counts them.
     pub(crate) fn program_seconds(&self) -> f64 {
-        self.programs.iter().map(Runs::seconds).sum()
+        // From 0: the sum of no numbers is -0, which shows.
+        self.programs.iter().map(Runs::seconds).fold(0.0, f64::add)
     }
 
     /// The same without what the statistics count for an empty program.
     pub(crate) fn net_program_seconds(&self, bias_nanos: f64) -> f64 {
         let net = |runs: &Runs| (runs.seconds() - runs.count() * bias_nanos / 1e9).max(0.0);
-        self.programs.iter().map(net).sum()
+        self.programs.iter().map(net).fold(0.0, f64::add)
     }
 
     /// The share of all CPUs' time that `seconds` of one CPU are, in percent.
