@@ -680,6 +680,16 @@ pub static EVENKEEL_WAIT_PERIOD: MetricDescriptor = MetricDescriptor {
     attributes: &[],
 };
 
+/// Waits that were sampled. Counter in `{sample}`.
+pub static EVENKEEL_WAIT_SAMPLES: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.wait.samples",
+    unit: "{sample}",
+    description: "Waits that were sampled.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[],
+};
+
 /// Time that the tasks of a container or service waited for a CPU, by who had it. Counter in `s`.
 pub static EVENKEEL_WORKLOAD_RUN_QUEUE_BEHIND_TIME: MetricDescriptor = MetricDescriptor {
     name: "evenkeel.workload.run_queue.behind.time",
@@ -1026,6 +1036,7 @@ pub static ALL: &[&MetricDescriptor] = &[
     &EVENKEEL_SYMBOL_CACHE_EVICTIONS,
     &EVENKEEL_SYMBOL_CACHE_SIZE,
     &EVENKEEL_WAIT_PERIOD,
+    &EVENKEEL_WAIT_SAMPLES,
     &EVENKEEL_WORKLOAD_RUN_QUEUE_BEHIND_TIME,
     &EVENKEEL_WORKLOAD_RUN_QUEUE_NEIGHBOUR_TIME,
     &EVENKEEL_WORKLOAD_RUN_QUEUE_TIME,

@@ -3,6 +3,7 @@
 //! One file a theme. All are one program, so that they run one after the other and close on one line.
 
 mod agent;
+mod blame;
 mod cli;
 mod collector;
 mod depth;
@@ -11,11 +12,13 @@ mod formats;
 mod harness;
 mod host;
 mod names;
+mod off_cpu;
 mod on_cpu;
 mod record;
 mod refusal;
 mod run_queue;
 mod stolen;
+mod switches;
 
 use std::process::ExitCode;
 
@@ -31,6 +34,9 @@ fn main() -> ExitCode {
         depth::TESTS,
         names::TESTS,
         run_queue::TESTS,
+        off_cpu::TESTS,
+        switches::TESTS,
+        blame::TESTS,
         stolen::TESTS,
         host::TESTS,
         focus::TESTS,
