@@ -105,6 +105,40 @@ globals! {
     WAIT_PERIOD: u64;
     /// 2^52 divided by it.
     WAIT_PERIOD_RECIPROCAL: u64;
+    /// `request.q`.
+    REQUEST_QUEUE: u64;
+    /// `request.cmd_flags`.
+    REQUEST_FLAGS: u64;
+    /// `request.__data_len`.
+    REQUEST_LENGTH: u64;
+    /// `request.__sector`.
+    REQUEST_SECTOR: u64;
+    /// `request.bio`.
+    REQUEST_BIO: u64;
+    /// `request.start_time_ns`.
+    REQUEST_START: u64;
+    /// `request.io_start_time_ns`.
+    REQUEST_ISSUE: u64;
+    /// `request_queue.disk`.
+    QUEUE_DISK: u64;
+    /// `gendisk.diskseq`.
+    DISK_SEQUENCE: u64;
+    /// `gendisk.disk_name`.
+    DISK_NAME: u64;
+    /// `bio.bi_opf`.
+    BIO_FLAGS: u64;
+    /// `bio.bi_iter.bi_sector`.
+    BIO_SECTOR: u64;
+    /// `bio.bi_iter.bi_size`.
+    BIO_SIZE: u64;
+    /// `bio.bi_status`.
+    BIO_STATUS: u64;
+    /// `bio.bi_private`.
+    BIO_PRIVATE: u64;
+    /// Blocks of `DISK_TABLE_BLOCK` sets in the tables of bios and requests.
+    DISK_TABLE_BLOCKS: u64;
+    /// 1 where several CPUs share a bank of `DISK_IO`.
+    DISK_BANKS_SHARED: u64;
     /// 1 where user stacks are walked.
     WALK_USER_STACKS: u64;
     /// Bits of a return address that are part of the address: all but arm64's pointer

@@ -14,6 +14,9 @@
 
 mod block_io;
 mod counters;
+mod disk;
+mod disk_submitters;
+mod disk_tables;
 mod events;
 mod focus;
 mod globals;

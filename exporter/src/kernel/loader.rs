@@ -140,6 +140,15 @@ impl Kernel {
         set_waits(&mut globals, settings);
         let (steal_lacking, steal_doubt) = steal(&mut globals, settings);
         globals.set("BANK_MASK", u64::from(part::banks(cpu_limit)) - 1);
+        globals.set(
+            "DISK_BANKS_SHARED",
+            u64::from(cpu_limit > evenkeel_abi::DISK_BANKS as usize),
+        );
+        let sets = part::DISK_TABLE.entries(&settings.extent(cpu_limit));
+        globals.set(
+            "DISK_TABLE_BLOCKS",
+            u64::from(sets / evenkeel_abi::DISK_TABLE_BLOCK),
+        );
         withdraw_dependents(&mut globals);
 
         let aya_btf = aya::Btf::from_sys_fs()?;
@@ -213,7 +222,7 @@ impl Kernel {
             tracing::warn!(reason, "Waits on some CPUs have no user stack.");
         }
         let mut arrays = HashMap::new();
-        for array in part::arrays() {
+        for array in part::arrays().filter(|array| array.words > 0) {
             let words = array.entries(&settings.extent(cpu_limit)) * array.words;
             let map = ebpf.take_map(array.name);
             arrays.insert(
@@ -297,6 +306,11 @@ impl Kernel {
     /// An array that kernel programs write (`kernel/part/`).
     pub fn array(&self, name: &str) -> Option<&MappedArray> {
         self.arrays.get(name)
+    }
+
+    /// A map of the object that is not mapped, to read it.
+    pub fn map(&self, name: &str) -> Option<&Map> {
+        self.ebpf.map(name)
     }
 
     /// A map of the object that is not mapped, such as a hash table.

@@ -60,7 +60,7 @@ pub fn kernel_signals(options: &CaptureOptions, roots: &Roots) -> Vec<Box<dyn Ke
         Box::new(interrupts::Interrupts::new(roots)),
         Box::new(network::Network::new(roots)),
         Box::new(syscalls::Syscalls),
-        Box::new(block_io::BlockIo),
+        Box::new(block_io::BlockIo::new(roots)),
     ];
     all.into_iter()
         .filter(|signal| options.signals.contains(&signal.signal()))

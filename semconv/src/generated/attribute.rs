@@ -35,6 +35,9 @@ pub const CPU_MODE: &str = "cpu.mode";
 /// The disk IO operation direction.
 pub const DISK_IO_DIRECTION: &str = "disk.io.direction";
 
+/// Describes a class of error the operation ended with.
+pub const ERROR_TYPE: &str = "error.type";
+
 /// Lower-case hexadecimal SHA-256 over the bytes of the BPF object that the agent loaded.
 pub const EVENKEEL_BPF_OBJECT_HASH: &str = "evenkeel.bpf.object.hash";
 
@@ -46,6 +49,12 @@ pub const EVENKEEL_CONTEXT_SWITCH_TYPE: &str = "evenkeel.context_switch.type";
 
 /// Why the task was put on the run queue.
 pub const EVENKEEL_CPU_RUN_QUEUE_ENQUEUE_REASON: &str = "evenkeel.cpu.run_queue.enqueue.reason";
+
+/// Counts devices that had the same name one shortly after the other: 2 for the second.
+pub const EVENKEEL_DISK_INSTANCE: &str = "evenkeel.disk.instance";
+
+/// What the operation does, as the kernel groups operations in `/proc/diskstats`.
+pub const EVENKEEL_DISK_OPERATION_TYPE: &str = "evenkeel.disk.operation.type";
 
 /// What became of an exported window.
 pub const EVENKEEL_EXPORT_OUTCOME: &str = "evenkeel.export.outcome";
@@ -294,6 +303,11 @@ pub static ALL: &[AttributeDescriptor] = &[
         kind: AttributeKind::Enum(&["read", "write"]),
     },
     AttributeDescriptor {
+        name: ERROR_TYPE,
+        description: "Describes a class of error the operation ended with.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
         name: EVENKEEL_BPF_OBJECT_HASH,
         description: "Lower-case hexadecimal SHA-256 over the bytes of the BPF object that the agent loaded.",
         kind: AttributeKind::String,
@@ -312,6 +326,16 @@ pub static ALL: &[AttributeDescriptor] = &[
         name: EVENKEEL_CPU_RUN_QUEUE_ENQUEUE_REASON,
         description: "Why the task was put on the run queue.",
         kind: AttributeKind::Enum(&["wakeup", "new", "preempted"]),
+    },
+    AttributeDescriptor {
+        name: EVENKEEL_DISK_INSTANCE,
+        description: "Counts devices that had the same name one shortly after the other: 2 for the second.",
+        kind: AttributeKind::Int,
+    },
+    AttributeDescriptor {
+        name: EVENKEEL_DISK_OPERATION_TYPE,
+        description: "What the operation does, as the kernel groups operations in `/proc/diskstats`.",
+        kind: AttributeKind::Enum(&["read", "write", "flush", "discard"]),
     },
     AttributeDescriptor {
         name: EVENKEEL_EXPORT_OUTCOME,
@@ -361,7 +385,7 @@ pub static ALL: &[AttributeDescriptor] = &[
     AttributeDescriptor {
         name: EVENKEEL_LOSS_REASON,
         description: "Why an event is missing from what was exported.",
-        kind: AttributeKind::Enum(&["aggregation_full", "ring_buffer_full", "storage_full", "stack_full", "negative_interval", "unmatched", "out_of_range", "throttled", "process_unknown", "channel_full", "series_full", "read_failed", "invalid", "late"]),
+        kind: AttributeKind::Enum(&["aggregation_full", "ring_buffer_full", "storage_full", "stack_full", "negative_interval", "unmatched", "unended", "out_of_range", "throttled", "process_unknown", "channel_full", "series_full", "read_failed", "invalid", "late"]),
     },
     AttributeDescriptor {
         name: EVENKEEL_MAP_NAME,
@@ -714,6 +738,18 @@ pub mod value {
         pub const PREEMPTED: &str = "preempted";
     }
 
+    /// Values of `evenkeel.disk.operation.type`.
+    pub mod evenkeel_disk_operation_type {
+        /// Reads.
+        pub const READ: &str = "read";
+        /// Writes.
+        pub const WRITE: &str = "write";
+        /// Flushes of the device's cache.
+        pub const FLUSH: &str = "flush";
+        /// Discards.
+        pub const DISCARD: &str = "discard";
+    }
+
     /// Values of `evenkeel.export.outcome`.
     pub mod evenkeel_export_outcome {
         /// The window was encoded and put into the queue.
@@ -776,6 +812,8 @@ pub mod value {
         pub const NEGATIVE_INTERVAL: &str = "negative_interval";
         /// An end was seen without its start.
         pub const UNMATCHED: &str = "unmatched";
+        /// A start was seen without its end.
+        pub const UNENDED: &str = "unended";
         /// The value lay outside of what the signal records.
         pub const OUT_OF_RANGE: &str = "out_of_range";
         /// The kernel throttled the sampling event.

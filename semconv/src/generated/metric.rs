@@ -112,6 +112,98 @@ pub static EVENKEEL_CPU_SWITCHES: MetricDescriptor = MetricDescriptor {
     ],
 };
 
+/// Disk operations that the driver had, looked at once a second. Histogram in `{operation}`.
+pub static EVENKEEL_DISK_OPERATION_DEPTH: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.disk.operation.depth",
+    unit: "{operation}",
+    description: "Disk operations that the driver had, looked at once a second.",
+    instrument: Instrument::Histogram,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_DISK_INSTANCE,
+            requirement: Requirement::ConditionallyRequired,
+        },
+        MetricAttribute {
+            name: attribute::SYSTEM_DEVICE,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Time from when the driver got a disk operation to its last completion. Histogram in `s`.
+pub static EVENKEEL_DISK_OPERATION_DEVICE_DURATION: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.disk.operation.device.duration",
+    unit: "s",
+    description: "Time from when the driver got a disk operation to its last completion.",
+    instrument: Instrument::Histogram,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_DISK_INSTANCE,
+            requirement: Requirement::ConditionallyRequired,
+        },
+        MetricAttribute {
+            name: attribute::EVENKEEL_DISK_OPERATION_TYPE,
+            requirement: Requirement::Required,
+        },
+        MetricAttribute {
+            name: attribute::SYSTEM_DEVICE,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Time from the arrival of a disk operation to its completion. Histogram in `s`.
+pub static EVENKEEL_DISK_OPERATION_DURATION: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.disk.operation.duration",
+    unit: "s",
+    description: "Time from the arrival of a disk operation to its completion.",
+    instrument: Instrument::Histogram,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_DISK_INSTANCE,
+            requirement: Requirement::ConditionallyRequired,
+        },
+        MetricAttribute {
+            name: attribute::EVENKEEL_DISK_OPERATION_TYPE,
+            requirement: Requirement::Required,
+        },
+        MetricAttribute {
+            name: attribute::SYSTEM_DEVICE,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Disk operations that ended with an error. Counter in `{operation}`.
+pub static EVENKEEL_DISK_OPERATION_ERRORS: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.disk.operation.errors",
+    unit: "{operation}",
+    description: "Disk operations that ended with an error.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::ERROR_TYPE,
+            requirement: Requirement::Required,
+        },
+        MetricAttribute {
+            name: attribute::EVENKEEL_DISK_INSTANCE,
+            requirement: Requirement::ConditionallyRequired,
+        },
+        MetricAttribute {
+            name: attribute::EVENKEEL_DISK_OPERATION_TYPE,
+            requirement: Requirement::Required,
+        },
+        MetricAttribute {
+            name: attribute::SYSTEM_DEVICE,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
 /// Operations that were issued to a disk and have not completed. UpDownCounter in `{operation}`.
 pub static EVENKEEL_DISK_OPERATION_IN_FLIGHT: MetricDescriptor = MetricDescriptor {
     name: "evenkeel.disk.operation.in_flight",
@@ -120,6 +212,98 @@ pub static EVENKEEL_DISK_OPERATION_IN_FLIGHT: MetricDescriptor = MetricDescripto
     instrument: Instrument::UpDownCounter,
     number: Number::Int,
     attributes: &[
+        MetricAttribute {
+            name: attribute::SYSTEM_DEVICE,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Completions of a part of a disk operation. Counter in `{operation}`.
+pub static EVENKEEL_DISK_OPERATION_PARTIAL_COMPLETIONS: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.disk.operation.partial_completions",
+    unit: "{operation}",
+    description: "Completions of a part of a disk operation.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_DISK_INSTANCE,
+            requirement: Requirement::ConditionallyRequired,
+        },
+        MetricAttribute {
+            name: attribute::EVENKEEL_DISK_OPERATION_TYPE,
+            requirement: Requirement::Required,
+        },
+        MetricAttribute {
+            name: attribute::SYSTEM_DEVICE,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Time from the arrival of a disk operation until the driver got it. Histogram in `s`.
+pub static EVENKEEL_DISK_OPERATION_QUEUE_DURATION: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.disk.operation.queue.duration",
+    unit: "s",
+    description: "Time from the arrival of a disk operation until the driver got it.",
+    instrument: Instrument::Histogram,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_DISK_INSTANCE,
+            requirement: Requirement::ConditionallyRequired,
+        },
+        MetricAttribute {
+            name: attribute::EVENKEEL_DISK_OPERATION_TYPE,
+            requirement: Requirement::Required,
+        },
+        MetricAttribute {
+            name: attribute::SYSTEM_DEVICE,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Times that a driver handed a disk operation back because it could not take it yet. Counter in `{operation}`.
+pub static EVENKEEL_DISK_OPERATION_REQUEUES: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.disk.operation.requeues",
+    unit: "{operation}",
+    description: "Times that a driver handed a disk operation back because it could not take it yet.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_DISK_INSTANCE,
+            requirement: Requirement::ConditionallyRequired,
+        },
+        MetricAttribute {
+            name: attribute::EVENKEEL_DISK_OPERATION_TYPE,
+            requirement: Requirement::Required,
+        },
+        MetricAttribute {
+            name: attribute::SYSTEM_DEVICE,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Sizes of disk operations. Histogram in `By`.
+pub static EVENKEEL_DISK_OPERATION_SIZE: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.disk.operation.size",
+    unit: "By",
+    description: "Sizes of disk operations.",
+    instrument: Instrument::Histogram,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_DISK_INSTANCE,
+            requirement: Requirement::ConditionallyRequired,
+        },
+        MetricAttribute {
+            name: attribute::EVENKEEL_DISK_OPERATION_TYPE,
+            requirement: Requirement::Required,
+        },
         MetricAttribute {
             name: attribute::SYSTEM_DEVICE,
             requirement: Requirement::Required,
@@ -513,6 +697,29 @@ pub static EVENKEEL_PRESSURE_STALL_TIME: MetricDescriptor = MetricDescriptor {
         },
         MetricAttribute {
             name: attribute::EVENKEEL_PRESSURE_SCOPE,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Bytes that processes handed to disks, estimated from a sample. Counter in `By`.
+pub static EVENKEEL_PROCESS_DISK_IO: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.process.disk.io",
+    unit: "By",
+    description: "Bytes that processes handed to disks, estimated from a sample.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::CONTAINER_ID,
+            requirement: Requirement::ConditionallyRequired,
+        },
+        MetricAttribute {
+            name: attribute::DISK_IO_DIRECTION,
+            requirement: Requirement::Required,
+        },
+        MetricAttribute {
+            name: attribute::PROCESS_EXECUTABLE_NAME,
             requirement: Requirement::Required,
         },
     ],
@@ -996,7 +1203,15 @@ pub static ALL: &[&MetricDescriptor] = &[
     &EVENKEEL_CPU_STOLEN_TIME,
     &EVENKEEL_CPU_STOLEN_UTILIZATION,
     &EVENKEEL_CPU_SWITCHES,
+    &EVENKEEL_DISK_OPERATION_DEPTH,
+    &EVENKEEL_DISK_OPERATION_DEVICE_DURATION,
+    &EVENKEEL_DISK_OPERATION_DURATION,
+    &EVENKEEL_DISK_OPERATION_ERRORS,
     &EVENKEEL_DISK_OPERATION_IN_FLIGHT,
+    &EVENKEEL_DISK_OPERATION_PARTIAL_COMPLETIONS,
+    &EVENKEEL_DISK_OPERATION_QUEUE_DURATION,
+    &EVENKEEL_DISK_OPERATION_REQUEUES,
+    &EVENKEEL_DISK_OPERATION_SIZE,
     &EVENKEEL_EXECUTABLE_TABLE_EVICTIONS,
     &EVENKEEL_EXPORT_QUEUE_LENGTH,
     &EVENKEEL_EXPORT_QUEUE_SIZE,
@@ -1024,6 +1239,7 @@ pub static ALL: &[&MetricDescriptor] = &[
     &EVENKEEL_NETWORK_TCP_ROUND_TRIP_SAMPLING_RATIO,
     &EVENKEEL_OFF_CPU_TIME,
     &EVENKEEL_PRESSURE_STALL_TIME,
+    &EVENKEEL_PROCESS_DISK_IO,
     &EVENKEEL_PROCESS_TABLE_EVICTIONS,
     &EVENKEEL_PROCESS_TABLE_SIZE,
     &EVENKEEL_PROGRAM_RUN_TIME,
