@@ -67,7 +67,6 @@ fn hard_nanos(state: *const InterruptState) -> u64 {
 /// Whether this CPU is in a hard interrupt, a vector or a soft interrupt, as far as these programs
 /// are attached. 5 ns.
 #[inline(always)]
-#[expect(dead_code, reason = "for programs that ask whose work they see")]
 pub fn in_interrupt() -> bool {
     let Some(state) = state() else {
         return false;

@@ -239,6 +239,27 @@ impl Received {
         times
     }
 
+    /// From where the series of a cumulative metric began to their last points.
+    pub fn counted_span(&self, descriptor: &MetricDescriptor) -> Result<Span> {
+        let mut spans = Vec::new();
+        for request in &self.metrics {
+            for metric in MetricsView::new(request).metrics() {
+                if metric.name() == descriptor.name {
+                    spans.extend(metric.points().into_iter().map(|point| Span {
+                        start: point.start_unix_nanos,
+                        end: point.time_unix_nanos,
+                    }));
+                }
+            }
+        }
+        let start = spans.iter().map(|span| span.start).min();
+        let end = spans.iter().map(|span| span.end).max();
+        let (start, end) = start
+            .zip(end)
+            .with_context(|| format!("no metric {}", descriptor.name))?;
+        Ok(Span { start, end })
+    }
+
     /// The sum of the last values of the series of a numeric metric that have all of `attributes`. An error
     /// if there is no such metric at all; 0 if it has no such series.
     pub fn last_sum(
@@ -258,10 +279,46 @@ impl Received {
                 .iter()
                 .all(|wanted| point.attributes.contains(wanted))
             {
-                sum += point.number(descriptor)?;
+                sum += number(&point.value, descriptor)?;
             }
         }
         Ok(sum)
+    }
+
+    /// What the series of a numeric cumulative metric that have all of `attributes` grew by, from the first
+    /// points of the metric to its last. A series that began after the first has grown by all that it has.
+    pub fn growth(
+        &self,
+        descriptor: &MetricDescriptor,
+        attributes: &[(&str, &str)],
+    ) -> Result<f64> {
+        let begin = self.point_times(descriptor).first().copied();
+        let begin = begin.with_context(|| format!("no metric {}", descriptor.name))?;
+        let mut before = 0.0;
+        for request in &self.metrics {
+            for metric in MetricsView::new(request).metrics() {
+                let first = metric.points().into_iter().filter(|point| {
+                    let own = point.attributes();
+                    let has = |(name, value): &(&str, &str)| own.text(name) == Some(*value);
+                    point.time_unix_nanos == begin && attributes.iter().all(has)
+                });
+                if metric.name() == descriptor.name {
+                    for point in first {
+                        before += number(&point.value, descriptor)?;
+                    }
+                }
+            }
+        }
+        Ok(self.last_sum(descriptor, attributes)? - before)
+    }
+
+    /// Whether a metric has a series with all of `attributes`.
+    pub fn has_series(&self, descriptor: &MetricDescriptor, attributes: &[(&str, &str)]) -> bool {
+        self.last_values(descriptor).values().any(|point| {
+            attributes
+                .iter()
+                .all(|(name, value)| point.attributes.contains(&format!("{name}={value}")))
+        })
     }
 
     /// The last distributions of all series of a histogram, merged.
@@ -318,16 +375,14 @@ struct LastPoint<'a> {
     value: PointValueView<'a>,
 }
 
-impl LastPoint<'_> {
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "counts of a test are far below 2^53"
-    )]
-    fn number(&self, descriptor: &MetricDescriptor) -> Result<f64> {
-        match self.value {
-            PointValueView::Int(number) => Ok(number as f64),
-            PointValueView::Double(number) => Ok(number),
-            _ => bail!("{} is a histogram", descriptor.name),
-        }
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "counts of a test are far below 2^53"
+)]
+fn number(value: &PointValueView<'_>, descriptor: &MetricDescriptor) -> Result<f64> {
+    match value {
+        PointValueView::Int(number) => Ok(*number as f64),
+        PointValueView::Double(number) => Ok(*number),
+        _ => bail!("{} is a histogram", descriptor.name),
     }
 }

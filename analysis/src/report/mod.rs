@@ -5,6 +5,7 @@ mod folded;
 mod html;
 mod json;
 mod label;
+mod listing;
 mod overview;
 mod pprof;
 mod printable;

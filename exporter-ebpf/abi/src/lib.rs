@@ -7,16 +7,21 @@
 
 mod counter;
 mod event;
+mod focus;
 mod histogram;
 mod interrupt;
 mod network;
 mod self_test;
+mod wait;
 
 pub use self::{
-    counter::{BANK_COUNTERS, Counter},
+    counter::{BANK_COUNTERS, Counter, RUN_QUEUE_LENGTHS},
     event::{
         COMM_LEN, EXEC_FILENAME_LEN, EventKind, ExecEvent, FLAG_KERNEL_THREAD, FLAG_USER_MODE,
         FRAME_SLOTS, MAX_KERNEL_FRAMES, MAX_USER_FRAMES, ProcessEvent, SampleHeader, WalkEnd,
+    },
+    focus::{
+        FOCUS_DISTRIBUTIONS, FOCUS_GROUPS, FOCUS_PROCESSES, FocusDistribution, focus_histogram,
     },
     histogram::{
         BANK_HISTOGRAMS, HISTOGRAM_SCALE, HISTOGRAM_SLOTS, HISTOGRAM_WORDS, Histogram,
@@ -33,4 +38,9 @@ pub use self::{
         ROUND_TRIP_INTERVAL,
     },
     self_test::{SelfTest, SelfTestState},
+    wait::{
+        HAS_QUOTA, LEFT_NEW, LEFT_RUNNABLE, LEFT_THROTTLED, LEFT_UNFINISHED, NEIGHBOURS,
+        NO_SYSTEM_CALL, Neighbour, StackHook, TaskAccount, USER_STACK_MISSED, WAITS_OFF_CPU,
+        WAITS_RUN_QUEUE, WAITS_SCHEDULER, WAKER_INTERRUPT, WaitDetail,
+    },
 };

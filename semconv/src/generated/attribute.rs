@@ -32,11 +32,17 @@ pub const CPU_LOGICAL_NUMBER: &str = "cpu.logical_number";
 /// The mode of the CPU.
 pub const CPU_MODE: &str = "cpu.mode";
 
+/// The disk IO operation direction.
+pub const DISK_IO_DIRECTION: &str = "disk.io.direction";
+
 /// Lower-case hexadecimal SHA-256 over the bytes of the BPF object that the agent loaded.
 pub const EVENKEEL_BPF_OBJECT_HASH: &str = "evenkeel.bpf.object.hash";
 
 /// The sample belongs to the process tree of the recorded command.
 pub const EVENKEEL_COMMAND_TREE: &str = "evenkeel.command.tree";
+
+/// Why a task left the CPU.
+pub const EVENKEEL_CONTEXT_SWITCH_TYPE: &str = "evenkeel.context_switch.type";
 
 /// Why the task was put on the run queue.
 pub const EVENKEEL_CPU_RUN_QUEUE_ENQUEUE_REASON: &str = "evenkeel.cpu.run_queue.enqueue.reason";
@@ -46,6 +52,9 @@ pub const EVENKEEL_EXPORT_OUTCOME: &str = "evenkeel.export.outcome";
 
 /// The OTLP signal that was exported.
 pub const EVENKEEL_EXPORT_SIGNAL: &str = "evenkeel.export.signal";
+
+/// A service or container in focus, as the command line names it.
+pub const EVENKEEL_FOCUS_TARGET: &str = "evenkeel.focus.target";
 
 /// The name of a BPF helper function without its prefix.
 pub const EVENKEEL_HELPER_NAME: &str = "evenkeel.helper.name";
@@ -92,6 +101,12 @@ pub const EVENKEEL_NETWORK_QUEUE_DROP_REASON: &str = "evenkeel.network.queue.dro
 /// What was sent again.
 pub const EVENKEEL_NETWORK_TCP_RETRANSMISSION_KIND: &str = "evenkeel.network.tcp.retransmission.kind";
 
+/// What a blocked task waited for.
+pub const EVENKEEL_OFF_CPU_REASON: &str = "evenkeel.off_cpu.reason";
+
+/// The executable name of the process that ended the wait, or `\[interrupt\]`.
+pub const EVENKEEL_OFF_CPU_WAKER: &str = "evenkeel.off_cpu.waker";
+
 /// The resource that tasks waited for, as in `/proc/pressure`.
 pub const EVENKEEL_PRESSURE_RESOURCE: &str = "evenkeel.pressure.resource";
 
@@ -103,6 +118,12 @@ pub const EVENKEEL_PROGRAM_NAME: &str = "evenkeel.program.name";
 
 /// The command that was recorded, arguments separated by blanks.
 pub const EVENKEEL_RECORDING_COMMAND: &str = "evenkeel.recording.command";
+
+/// Who had the CPU while a ready task waited for it.
+pub const EVENKEEL_RUN_QUEUE_BEHIND: &str = "evenkeel.run_queue.behind";
+
+/// The service name of those that had the CPU, `\[kernel\]` or, for all beyond the worst three, `\[rest\]`.
+pub const EVENKEEL_RUN_QUEUE_NEIGHBOUR: &str = "evenkeel.run_queue.neighbour";
 
 /// The signal, as the command line names it.
 pub const EVENKEEL_SIGNAL_NAME: &str = "evenkeel.signal.name";
@@ -133,6 +154,12 @@ pub const HOST_TYPE: &str = "host.type";
 
 /// The UID of the Pod.
 pub const K8S_POD_UID: &str = "k8s.pod.uid";
+
+/// The network interface name.
+pub const NETWORK_INTERFACE_NAME: &str = "network.interface.name";
+
+/// The network IO operation direction.
+pub const NETWORK_IO_DIRECTION: &str = "network.io.direction";
 
 /// Unique identifier for a particular build or compilation of the operating system.
 pub const OS_BUILD_ID: &str = "os.build_id";
@@ -184,6 +211,9 @@ pub const SERVICE_NAMESPACE: &str = "service.namespace";
 
 /// The version string of the service component. The format is not defined by these conventions.
 pub const SERVICE_VERSION: &str = "service.version";
+
+/// The device identifier.
+pub const SYSTEM_DEVICE: &str = "system.device";
 
 /// The name of the auto instrumentation agent or distribution, if used.
 pub const TELEMETRY_DISTRO_NAME: &str = "telemetry.distro.name";
@@ -259,6 +289,11 @@ pub static ALL: &[AttributeDescriptor] = &[
         kind: AttributeKind::Enum(&["user", "nice", "system", "idle", "iowait", "interrupt", "softirq", "steal"]),
     },
     AttributeDescriptor {
+        name: DISK_IO_DIRECTION,
+        description: "The disk IO operation direction.",
+        kind: AttributeKind::Enum(&["read", "write"]),
+    },
+    AttributeDescriptor {
         name: EVENKEEL_BPF_OBJECT_HASH,
         description: "Lower-case hexadecimal SHA-256 over the bytes of the BPF object that the agent loaded.",
         kind: AttributeKind::String,
@@ -267,6 +302,11 @@ pub static ALL: &[AttributeDescriptor] = &[
         name: EVENKEEL_COMMAND_TREE,
         description: "The sample belongs to the process tree of the recorded command.",
         kind: AttributeKind::Boolean,
+    },
+    AttributeDescriptor {
+        name: EVENKEEL_CONTEXT_SWITCH_TYPE,
+        description: "Why a task left the CPU.",
+        kind: AttributeKind::Enum(&["voluntary", "involuntary", "idle"]),
     },
     AttributeDescriptor {
         name: EVENKEEL_CPU_RUN_QUEUE_ENQUEUE_REASON,
@@ -282,6 +322,11 @@ pub static ALL: &[AttributeDescriptor] = &[
         name: EVENKEEL_EXPORT_SIGNAL,
         description: "The OTLP signal that was exported.",
         kind: AttributeKind::Enum(&["profiles", "metrics"]),
+    },
+    AttributeDescriptor {
+        name: EVENKEEL_FOCUS_TARGET,
+        description: "A service or container in focus, as the command line names it.",
+        kind: AttributeKind::String,
     },
     AttributeDescriptor {
         name: EVENKEEL_HELPER_NAME,
@@ -359,6 +404,16 @@ pub static ALL: &[AttributeDescriptor] = &[
         kind: AttributeKind::Enum(&["data", "syn", "syn_ack"]),
     },
     AttributeDescriptor {
+        name: EVENKEEL_OFF_CPU_REASON,
+        description: "What a blocked task waited for.",
+        kind: AttributeKind::Enum(&["disk_io", "lock", "condition", "network", "timer", "pipe", "poll", "page_fault", "stopped", "child", "idle", "other"]),
+    },
+    AttributeDescriptor {
+        name: EVENKEEL_OFF_CPU_WAKER,
+        description: "The executable name of the process that ended the wait, or `[interrupt]`.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
         name: EVENKEEL_PRESSURE_RESOURCE,
         description: "The resource that tasks waited for, as in `/proc/pressure`.",
         kind: AttributeKind::Enum(&["cpu", "memory", "io", "irq"]),
@@ -379,6 +434,16 @@ pub static ALL: &[AttributeDescriptor] = &[
         kind: AttributeKind::String,
     },
     AttributeDescriptor {
+        name: EVENKEEL_RUN_QUEUE_BEHIND,
+        description: "Who had the CPU while a ready task waited for it.",
+        kind: AttributeKind::Enum(&["throttled", "own", "other", "kernel"]),
+    },
+    AttributeDescriptor {
+        name: EVENKEEL_RUN_QUEUE_NEIGHBOUR,
+        description: "The service name of those that had the CPU, `[kernel]` or, for all beyond the worst three, `[rest]`.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
         name: EVENKEEL_SIGNAL_NAME,
         description: "The signal, as the command line names it.",
         kind: AttributeKind::Enum(&["on_cpu", "off_cpu", "stolen", "run_queue", "scheduler", "host", "interrupts", "network", "syscalls", "block_io", "platform"]),
@@ -396,7 +461,7 @@ pub static ALL: &[AttributeDescriptor] = &[
     AttributeDescriptor {
         name: EVENKEEL_STACK_END,
         description: "How a walk of a user stack ended.",
-        kind: AttributeKind::Enum(&["complete", "truncated", "bad_frame_pointer", "read_fault", "bad_return_address", "no_user_stack"]),
+        kind: AttributeKind::Enum(&["complete", "truncated", "bad_frame_pointer", "read_fault", "bad_return_address", "no_user_stack", "not_current"]),
     },
     AttributeDescriptor {
         name: HOST_ARCH,
@@ -427,6 +492,16 @@ pub static ALL: &[AttributeDescriptor] = &[
         name: K8S_POD_UID,
         description: "The UID of the Pod.",
         kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
+        name: NETWORK_INTERFACE_NAME,
+        description: "The network interface name.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
+        name: NETWORK_IO_DIRECTION,
+        description: "The network IO operation direction.",
+        kind: AttributeKind::Enum(&["receive", "transmit"]),
     },
     AttributeDescriptor {
         name: OS_BUILD_ID,
@@ -511,6 +586,11 @@ pub static ALL: &[AttributeDescriptor] = &[
     AttributeDescriptor {
         name: SERVICE_VERSION,
         description: "The version string of the service component. The format is not defined by these conventions.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
+        name: SYSTEM_DEVICE,
+        description: "The device identifier.",
         kind: AttributeKind::String,
     },
     AttributeDescriptor {
@@ -604,6 +684,24 @@ pub mod value {
         pub const SOFTIRQ: &str = "softirq";
         /// `steal`.
         pub const STEAL: &str = "steal";
+    }
+
+    /// Values of `disk.io.direction`.
+    pub mod disk_io_direction {
+        /// `read`.
+        pub const READ: &str = "read";
+        /// `write`.
+        pub const WRITE: &str = "write";
+    }
+
+    /// Values of `evenkeel.context_switch.type`.
+    pub mod evenkeel_context_switch_type {
+        /// It blocked.
+        pub const VOLUNTARY: &str = "voluntary";
+        /// It could have gone on: its time was up, another task took its place, or it yielded.
+        pub const INVOLUNTARY: &str = "involuntary";
+        /// It was the idle task.
+        pub const IDLE: &str = "idle";
     }
 
     /// Values of `evenkeel.cpu.run_queue.enqueue.reason`.
@@ -750,6 +848,34 @@ pub mod value {
         pub const SYN_ACK: &str = "syn_ack";
     }
 
+    /// Values of `evenkeel.off_cpu.reason`.
+    pub mod evenkeel_off_cpu_reason {
+        /// Block or file I/O.
+        pub const DISK_IO: &str = "disk_io";
+        /// A lock: a mutex, a semaphore, a file lock.
+        pub const LOCK: &str = "lock";
+        /// A condition variable, a queue or another futex that is no lock.
+        pub const CONDITION: &str = "condition";
+        /// A socket.
+        pub const NETWORK: &str = "network";
+        /// Time: a sleep or a timer.
+        pub const TIMER: &str = "timer";
+        /// A pipe or a terminal.
+        pub const PIPE: &str = "pipe";
+        /// Any of several files: poll, select, epoll.
+        pub const POLL: &str = "poll";
+        /// Memory: a page that had to be read or freed.
+        pub const PAGE_FAULT: &str = "page_fault";
+        /// A signal or a debugger stopped it.
+        pub const STOPPED: &str = "stopped";
+        /// The end of another process or thread.
+        pub const CHILD: &str = "child";
+        /// Work: it has nothing to do. Kernel threads in their main loops, and user threads that waited for a request or a condition the whole window.
+        pub const IDLE: &str = "idle";
+        /// Something else.
+        pub const OTHER: &str = "other";
+    }
+
     /// Values of `evenkeel.pressure.resource`.
     pub mod evenkeel_pressure_resource {
         /// CPU time.
@@ -768,6 +894,18 @@ pub mod value {
         pub const SOME: &str = "some";
         /// All non-idle tasks were stalled at once.
         pub const FULL: &str = "full";
+    }
+
+    /// Values of `evenkeel.run_queue.behind`.
+    pub mod evenkeel_run_queue_behind {
+        /// Nobody had to: the own CPU quota was used up.
+        pub const THROTTLED: &str = "throttled";
+        /// Tasks of the same process or container.
+        pub const OWN: &str = "own";
+        /// Tasks of another process or container.
+        pub const OTHER: &str = "other";
+        /// The kernel: its threads, or a CPU that woke up from idle.
+        pub const KERNEL: &str = "kernel";
     }
 
     /// Values of `evenkeel.signal.name`.
@@ -822,6 +960,8 @@ pub mod value {
         pub const BAD_RETURN_ADDRESS: &str = "bad_return_address";
         /// There was no user stack: a kernel thread or a task that is exiting.
         pub const NO_USER_STACK: &str = "no_user_stack";
+        /// The task was not running, so that its user memory could not be read: its wait goes on, or nothing hit it when it returned.
+        pub const NOT_CURRENT: &str = "not_current";
     }
 
     /// Values of `host.arch`.
@@ -830,6 +970,14 @@ pub mod value {
         pub const AMD64: &str = "amd64";
         /// `arm64`.
         pub const ARM64: &str = "arm64";
+    }
+
+    /// Values of `network.io.direction`.
+    pub mod network_io_direction {
+        /// `receive`.
+        pub const RECEIVE: &str = "receive";
+        /// `transmit`.
+        pub const TRANSMIT: &str = "transmit";
     }
 
     /// Values of `os.type`.

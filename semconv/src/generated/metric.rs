@@ -32,6 +32,16 @@ pub static EVENKEEL_CPU_INTERRUPT_TIME: MetricDescriptor = MetricDescriptor {
     ],
 };
 
+/// Tasks running or ready on a CPU, sampled with the frequency of the profiles. Histogram in `{task}`.
+pub static EVENKEEL_CPU_RUN_QUEUE_LENGTH: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.cpu.run_queue.length",
+    unit: "{task}",
+    description: "Tasks running or ready on a CPU, sampled with the frequency of the profiles.",
+    instrument: Instrument::Histogram,
+    number: Number::Double,
+    attributes: &[],
+};
+
 /// Time a runnable task waited on a run queue before it ran. Histogram in `s`.
 pub static EVENKEEL_CPU_RUN_QUEUE_WAIT_DURATION: MetricDescriptor = MetricDescriptor {
     name: "evenkeel.cpu.run_queue.wait.duration",
@@ -45,6 +55,16 @@ pub static EVENKEEL_CPU_RUN_QUEUE_WAIT_DURATION: MetricDescriptor = MetricDescri
             requirement: Requirement::Required,
         },
     ],
+};
+
+/// Time that tasks waited on run queues, as the scheduler itself sums it. Counter in `s`.
+pub static EVENKEEL_CPU_RUN_QUEUE_WAIT_TIME: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.cpu.run_queue.wait.time",
+    unit: "s",
+    description: "Time that tasks waited on run queues, as the scheduler itself sums it.",
+    instrument: Instrument::Counter,
+    number: Number::Double,
+    attributes: &[],
 };
 
 /// CPU time that the hypervisor gave to others while this host had work to do. Counter in `s`.
@@ -73,6 +93,36 @@ pub static EVENKEEL_CPU_STOLEN_UTILIZATION: MetricDescriptor = MetricDescriptor 
         MetricAttribute {
             name: attribute::CPU_LOGICAL_NUMBER,
             requirement: Requirement::OptIn,
+        },
+    ],
+};
+
+/// Context switches seen, by why the task left the CPU. Counter in `{context_switch}`.
+pub static EVENKEEL_CPU_SWITCHES: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.cpu.switches",
+    unit: "{context_switch}",
+    description: "Context switches seen, by why the task left the CPU.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_CONTEXT_SWITCH_TYPE,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Operations that were issued to a disk and have not completed. UpDownCounter in `{operation}`.
+pub static EVENKEEL_DISK_OPERATION_IN_FLIGHT: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.disk.operation.in_flight",
+    unit: "{operation}",
+    description: "Operations that were issued to a disk and have not completed.",
+    instrument: Instrument::UpDownCounter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::SYSTEM_DEVICE,
+            requirement: Requirement::Required,
         },
     ],
 };
@@ -161,6 +211,66 @@ pub static EVENKEEL_EXPORT_WINDOWS: MetricDescriptor = MetricDescriptor {
         },
         MetricAttribute {
             name: attribute::EVENKEEL_EXPORT_SIGNAL,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Time from the arrival to the completion of an I/O that the service or container in focus queued. Histogram in `s`.
+pub static EVENKEEL_FOCUS_BLOCK_IO_DURATION: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.focus.block_io.duration",
+    unit: "s",
+    description: "Time from the arrival to the completion of an I/O that the service or container in focus queued.",
+    instrument: Instrument::Histogram,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_FOCUS_TARGET,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Time that a task of the service or container in focus was blocked. Histogram in `s`.
+pub static EVENKEEL_FOCUS_OFF_CPU_DURATION: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.focus.off_cpu.duration",
+    unit: "s",
+    description: "Time that a task of the service or container in focus was blocked.",
+    instrument: Instrument::Histogram,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_FOCUS_TARGET,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Time that a task of the service or container in focus waited for a CPU. Histogram in `s`.
+pub static EVENKEEL_FOCUS_RUN_QUEUE_WAIT_DURATION: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.focus.run_queue.wait.duration",
+    unit: "s",
+    description: "Time that a task of the service or container in focus waited for a CPU.",
+    instrument: Instrument::Histogram,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_FOCUS_TARGET,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Time that a system call of the service or container in focus took. Histogram in `s`.
+pub static EVENKEEL_FOCUS_SYSCALL_DURATION: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.focus.syscall.duration",
+    unit: "s",
+    description: "Time that a system call of the service or container in focus took.",
+    instrument: Instrument::Histogram,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_FOCUS_TARGET,
             requirement: Requirement::Required,
         },
     ],
@@ -374,6 +484,21 @@ pub static EVENKEEL_NETWORK_TCP_ROUND_TRIP_SAMPLING_RATIO: MetricDescriptor = Me
     attributes: &[],
 };
 
+/// Time that tasks were blocked, by what they waited for. Counter in `s`.
+pub static EVENKEEL_OFF_CPU_TIME: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.off_cpu.time",
+    unit: "s",
+    description: "Time that tasks were blocked, by what they waited for.",
+    instrument: Instrument::Counter,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_OFF_CPU_REASON,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
 /// Time that tasks were stalled for want of a resource. Counter in `s`.
 pub static EVENKEEL_PRESSURE_STALL_TIME: MetricDescriptor = MetricDescriptor {
     name: "evenkeel.pressure.stall.time",
@@ -545,6 +670,81 @@ pub static EVENKEEL_SYMBOL_CACHE_SIZE: MetricDescriptor = MetricDescriptor {
     attributes: &[],
 };
 
+/// Longest wait period in effect on any CPU. Gauge in `s`.
+pub static EVENKEEL_WAIT_PERIOD: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.wait.period",
+    unit: "s",
+    description: "Longest wait period in effect on any CPU.",
+    instrument: Instrument::Gauge,
+    number: Number::Double,
+    attributes: &[],
+};
+
+/// Time that the tasks of a container or service waited for a CPU, by who had it. Counter in `s`.
+pub static EVENKEEL_WORKLOAD_RUN_QUEUE_BEHIND_TIME: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.workload.run_queue.behind.time",
+    unit: "s",
+    description: "Time that the tasks of a container or service waited for a CPU, by who had it.",
+    instrument: Instrument::Counter,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_RUN_QUEUE_BEHIND,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Time that the tasks of a container or service waited for a CPU that others had, by whom. Counter in `s`.
+pub static EVENKEEL_WORKLOAD_RUN_QUEUE_NEIGHBOUR_TIME: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.workload.run_queue.neighbour.time",
+    unit: "s",
+    description: "Time that the tasks of a container or service waited for a CPU that others had, by whom.",
+    instrument: Instrument::Counter,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_RUN_QUEUE_NEIGHBOUR,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Time that the tasks of a container or service waited for a CPU. Counter in `s`.
+pub static EVENKEEL_WORKLOAD_RUN_QUEUE_TIME: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.workload.run_queue.time",
+    unit: "s",
+    description: "Time that the tasks of a container or service waited for a CPU.",
+    instrument: Instrument::Counter,
+    number: Number::Double,
+    attributes: &[],
+};
+
+/// CPU time that the hypervisor took from the tasks of a container or service. Counter in `s`.
+pub static EVENKEEL_WORKLOAD_STOLEN_TIME: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.workload.stolen.time",
+    unit: "s",
+    description: "CPU time that the hypervisor took from the tasks of a container or service.",
+    instrument: Instrument::Counter,
+    number: Number::Double,
+    attributes: &[],
+};
+
+/// Context switches of the tasks of a container or service. Counter in `{context_switch}`.
+pub static EVENKEEL_WORKLOAD_SWITCHES: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.workload.switches",
+    unit: "{context_switch}",
+    description: "Context switches of the tasks of a container or service.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_CONTEXT_SWITCH_TYPE,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
 /// Total CPU seconds broken down by different CPU modes. Counter in `s`.
 pub static PROCESS_CPU_TIME: MetricDescriptor = MetricDescriptor {
     name: "process.cpu.time",
@@ -599,6 +799,173 @@ pub static SYSTEM_CPU_TIME: MetricDescriptor = MetricDescriptor {
     ],
 };
 
+/// Disk bytes transferred. Counter in `By`.
+pub static SYSTEM_DISK_IO: MetricDescriptor = MetricDescriptor {
+    name: "system.disk.io",
+    unit: "By",
+    description: "Disk bytes transferred.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::DISK_IO_DIRECTION,
+            requirement: Requirement::Recommended,
+        },
+        MetricAttribute {
+            name: attribute::SYSTEM_DEVICE,
+            requirement: Requirement::Recommended,
+        },
+    ],
+};
+
+/// Time disk spent activated. Counter in `s`.
+pub static SYSTEM_DISK_IO_TIME: MetricDescriptor = MetricDescriptor {
+    name: "system.disk.io_time",
+    unit: "s",
+    description: "Time disk spent activated.",
+    instrument: Instrument::Counter,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::SYSTEM_DEVICE,
+            requirement: Requirement::Recommended,
+        },
+    ],
+};
+
+/// The number of disk reads/writes merged into single physical disk access operations. Counter in `{operation}`.
+pub static SYSTEM_DISK_MERGED: MetricDescriptor = MetricDescriptor {
+    name: "system.disk.merged",
+    unit: "{operation}",
+    description: "The number of disk reads/writes merged into single physical disk access operations.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::DISK_IO_DIRECTION,
+            requirement: Requirement::Recommended,
+        },
+        MetricAttribute {
+            name: attribute::SYSTEM_DEVICE,
+            requirement: Requirement::Recommended,
+        },
+    ],
+};
+
+/// Sum of the time each operation took to complete. Counter in `s`.
+pub static SYSTEM_DISK_OPERATION_TIME: MetricDescriptor = MetricDescriptor {
+    name: "system.disk.operation_time",
+    unit: "s",
+    description: "Sum of the time each operation took to complete.",
+    instrument: Instrument::Counter,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::DISK_IO_DIRECTION,
+            requirement: Requirement::Recommended,
+        },
+        MetricAttribute {
+            name: attribute::SYSTEM_DEVICE,
+            requirement: Requirement::Recommended,
+        },
+    ],
+};
+
+/// Disk operations count. Counter in `{operation}`.
+pub static SYSTEM_DISK_OPERATIONS: MetricDescriptor = MetricDescriptor {
+    name: "system.disk.operations",
+    unit: "{operation}",
+    description: "Disk operations count.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::DISK_IO_DIRECTION,
+            requirement: Requirement::Recommended,
+        },
+        MetricAttribute {
+            name: attribute::SYSTEM_DEVICE,
+            requirement: Requirement::Recommended,
+        },
+    ],
+};
+
+/// Count of network errors detected. Counter in `{error}`.
+pub static SYSTEM_NETWORK_ERRORS: MetricDescriptor = MetricDescriptor {
+    name: "system.network.errors",
+    unit: "{error}",
+    description: "Count of network errors detected.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::NETWORK_INTERFACE_NAME,
+            requirement: Requirement::Recommended,
+        },
+        MetricAttribute {
+            name: attribute::NETWORK_IO_DIRECTION,
+            requirement: Requirement::Recommended,
+        },
+    ],
+};
+
+/// The number of bytes transmitted and received. Counter in `By`.
+pub static SYSTEM_NETWORK_IO: MetricDescriptor = MetricDescriptor {
+    name: "system.network.io",
+    unit: "By",
+    description: "The number of bytes transmitted and received.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::NETWORK_INTERFACE_NAME,
+            requirement: Requirement::Recommended,
+        },
+        MetricAttribute {
+            name: attribute::NETWORK_IO_DIRECTION,
+            requirement: Requirement::Recommended,
+        },
+    ],
+};
+
+/// The number of packets transferred. Counter in `{packet}`.
+pub static SYSTEM_NETWORK_PACKET_COUNT: MetricDescriptor = MetricDescriptor {
+    name: "system.network.packet.count",
+    unit: "{packet}",
+    description: "The number of packets transferred.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::NETWORK_IO_DIRECTION,
+            requirement: Requirement::Recommended,
+        },
+        MetricAttribute {
+            name: attribute::SYSTEM_DEVICE,
+            requirement: Requirement::Recommended,
+        },
+    ],
+};
+
+/// Count of packets that are dropped or discarded even though there was no error. Counter in `{packet}`.
+pub static SYSTEM_NETWORK_PACKET_DROPPED: MetricDescriptor = MetricDescriptor {
+    name: "system.network.packet.dropped",
+    unit: "{packet}",
+    description: "Count of packets that are dropped or discarded even though there was no error.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::NETWORK_INTERFACE_NAME,
+            requirement: Requirement::Recommended,
+        },
+        MetricAttribute {
+            name: attribute::NETWORK_IO_DIRECTION,
+            requirement: Requirement::Recommended,
+        },
+    ],
+};
+
 /// The time the system has been running. Gauge in `s`.
 pub static SYSTEM_UPTIME: MetricDescriptor = MetricDescriptor {
     name: "system.uptime",
@@ -613,15 +980,23 @@ pub static SYSTEM_UPTIME: MetricDescriptor = MetricDescriptor {
 pub static ALL: &[&MetricDescriptor] = &[
     &EVENKEEL_CPU_CONTEXT_SWITCHES,
     &EVENKEEL_CPU_INTERRUPT_TIME,
+    &EVENKEEL_CPU_RUN_QUEUE_LENGTH,
     &EVENKEEL_CPU_RUN_QUEUE_WAIT_DURATION,
+    &EVENKEEL_CPU_RUN_QUEUE_WAIT_TIME,
     &EVENKEEL_CPU_STOLEN_TIME,
     &EVENKEEL_CPU_STOLEN_UTILIZATION,
+    &EVENKEEL_CPU_SWITCHES,
+    &EVENKEEL_DISK_OPERATION_IN_FLIGHT,
     &EVENKEEL_EXECUTABLE_TABLE_EVICTIONS,
     &EVENKEEL_EXPORT_QUEUE_LENGTH,
     &EVENKEEL_EXPORT_QUEUE_SIZE,
     &EVENKEEL_EXPORT_REQUEST_DURATION,
     &EVENKEEL_EXPORT_RETRIES,
     &EVENKEEL_EXPORT_WINDOWS,
+    &EVENKEEL_FOCUS_BLOCK_IO_DURATION,
+    &EVENKEEL_FOCUS_OFF_CPU_DURATION,
+    &EVENKEEL_FOCUS_RUN_QUEUE_WAIT_DURATION,
+    &EVENKEEL_FOCUS_SYSCALL_DURATION,
     &EVENKEEL_HELPER_COST,
     &EVENKEEL_INTERRUPT_DURATION,
     &EVENKEEL_INTERRUPT_TIME,
@@ -637,6 +1012,7 @@ pub static ALL: &[&MetricDescriptor] = &[
     &EVENKEEL_NETWORK_TCP_RETRANSMISSIONS,
     &EVENKEEL_NETWORK_TCP_ROUND_TRIP_DURATION,
     &EVENKEEL_NETWORK_TCP_ROUND_TRIP_SAMPLING_RATIO,
+    &EVENKEEL_OFF_CPU_TIME,
     &EVENKEEL_PRESSURE_STALL_TIME,
     &EVENKEEL_PROCESS_TABLE_EVICTIONS,
     &EVENKEEL_PROCESS_TABLE_SIZE,
@@ -649,9 +1025,24 @@ pub static ALL: &[&MetricDescriptor] = &[
     &EVENKEEL_STACK_WALKS,
     &EVENKEEL_SYMBOL_CACHE_EVICTIONS,
     &EVENKEEL_SYMBOL_CACHE_SIZE,
+    &EVENKEEL_WAIT_PERIOD,
+    &EVENKEEL_WORKLOAD_RUN_QUEUE_BEHIND_TIME,
+    &EVENKEEL_WORKLOAD_RUN_QUEUE_NEIGHBOUR_TIME,
+    &EVENKEEL_WORKLOAD_RUN_QUEUE_TIME,
+    &EVENKEEL_WORKLOAD_STOLEN_TIME,
+    &EVENKEEL_WORKLOAD_SWITCHES,
     &PROCESS_CPU_TIME,
     &PROCESS_MEMORY_USAGE,
     &SYSTEM_CPU_LOGICAL_COUNT,
     &SYSTEM_CPU_TIME,
+    &SYSTEM_DISK_IO,
+    &SYSTEM_DISK_IO_TIME,
+    &SYSTEM_DISK_MERGED,
+    &SYSTEM_DISK_OPERATION_TIME,
+    &SYSTEM_DISK_OPERATIONS,
+    &SYSTEM_NETWORK_ERRORS,
+    &SYSTEM_NETWORK_IO,
+    &SYSTEM_NETWORK_PACKET_COUNT,
+    &SYSTEM_NETWORK_PACKET_DROPPED,
     &SYSTEM_UPTIME,
 ];

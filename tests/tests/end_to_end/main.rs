@@ -8,6 +8,7 @@ mod collector;
 mod depth;
 mod formats;
 mod harness;
+mod host;
 mod names;
 mod on_cpu;
 mod record;
@@ -30,6 +31,7 @@ fn main() -> ExitCode {
         names::TESTS,
         run_queue::TESTS,
         stolen::TESTS,
+        host::TESTS,
         formats::TESTS,
         agent::TESTS,
         collector::TESTS,

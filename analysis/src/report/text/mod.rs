@@ -137,8 +137,7 @@ pub(super) fn write(
             )?;
         }
     }
-    account::waits(&mut page, &overview)?;
-    account::signals(&mut page, &overview)?;
+    account::write(&mut page, &overview)?;
     Ok(())
 }
 
