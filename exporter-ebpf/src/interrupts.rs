@@ -90,8 +90,9 @@ fn record(row: u32, nanos: u64) {
     if let Some(histogram) =
         INTERRUPT_HISTOGRAMS.get_ptr_mut(histogram::bank() * INTERRUPT_ROWS + row)
     {
-        // SAFETY: it comes from the look-up.
-        unsafe { histogram::record_in(histogram, nanos) }
+        // SAFETY: it comes from the look-up. Hard interrupts do not interrupt each other, and they have
+        // other rows than soft ones.
+        unsafe { histogram::record_shares(histogram, nanos, 1) }
     }
 }
 
