@@ -1,6 +1,7 @@
-/* UDP over loopback, either a flood or datagrams to a port where nobody listens.
+/* UDP over loopback: a flood, or datagrams that the kernel has to drop.
  * Usage: udp flood SECONDS   sends to itself from as many threads as there are CPUs; prints `sent N`
- *        udp closed COUNT    sends COUNT datagrams to a closed port; prints `sent COUNT` */
+ *        udp closed COUNT    sends COUNT datagrams to a closed port; prints `sent COUNT`
+ *        udp full COUNT      sends COUNT datagrams to a socket that nobody reads; prints `sent COUNT` */
 #include "workload.h"
 
 #include <arpa/inet.h>
@@ -46,10 +47,12 @@ static void *flood(void *argument)
     return NULL;
 }
 
-static int closed(long count)
+static int dropped(long count, int leave_open)
 {
     struct sockaddr_in address;
-    close(bound_socket(&address));
+    int receiver = bound_socket(&address);
+    if (!leave_open)
+        close(receiver);
     int fd = socket(AF_INET, SOCK_DGRAM, 0);
     char datagram[8] = {0};
     long done = 0;
@@ -61,10 +64,10 @@ static int closed(long count)
 
 int main(int argc, char **argv)
 {
-    if (argc == 3 && strcmp(argv[1], "closed") == 0)
-        return closed(atol(argv[2]) % 1000000);
+    if (argc == 3 && (strcmp(argv[1], "closed") == 0 || strcmp(argv[1], "full") == 0))
+        return dropped(atol(argv[2]) % 1000000, argv[1][0] == 'f');
     if (argc != 3 || strcmp(argv[1], "flood") != 0) {
-        fprintf(stderr, "usage: udp flood SECONDS | udp closed COUNT\n");
+        fprintf(stderr, "usage: udp flood SECONDS | udp closed COUNT | udp full COUNT\n");
         return 2;
     }
     end = now_seconds() + duration_argument(argv[2]);

@@ -6,6 +6,7 @@ pub mod child;
 pub mod collector;
 pub mod evenkeel;
 pub mod folded;
+pub mod interrupts;
 pub mod log;
 pub mod needs;
 pub mod procfs;

@@ -40,6 +40,12 @@ pub enum Workload {
     FixedWork,
     /// `ping_pong ROUNDS [CPU [WORK]]`
     PingPong,
+    /// `udp flood SECONDS`, `udp closed COUNT` or `udp full COUNT`
+    Udp,
+    /// `delayed_tcp DELAY_MS ROUNDS [LOSE_EVERY [LOSE_SYNS [LOSE_SYN_ACKS]]]`
+    DelayedTcp,
+    /// `unmap SECONDS`
+    Unmap,
     /// `hot_crate SECONDS`, Rust with v0 symbol names.
     Rust,
     /// `hot_go SECONDS` with symbols and DWARF.
@@ -57,6 +63,9 @@ impl Workload {
             Self::Recursion => "ek-recursion",
             Self::FixedWork => "ek-fixed-work",
             Self::PingPong => "ek-ping-pong",
+            Self::Udp => "ek-udp",
+            Self::DelayedTcp => "ek-delayed-tcp",
+            Self::Unmap => "ek-unmap",
             Self::Rust => "ek-hot-rust",
             Self::Go => "ek-hot-go",
             Self::GoStripped => "ek-hot-go-strip",
@@ -70,6 +79,9 @@ impl Workload {
             Self::Recursion => "recursion.c",
             Self::FixedWork => "fixed_work.c",
             Self::PingPong => "ping_pong.c",
+            Self::Udp => "udp.c",
+            Self::DelayedTcp => "delayed_tcp.c",
+            Self::Unmap => "unmap.c",
             Self::Rust => "hot_crate.rs",
             Self::Go | Self::GoStripped => "hot_go.go",
         }

@@ -18,7 +18,8 @@ pub enum LocalVector {
     Timer = 0,
     /// `reschedule`; `RES`.
     Reschedule,
-    /// `call_function`: sent to several CPUs. Together with the next one `CAL` and `TLB`.
+    /// `call_function`: sent to several CPUs. Together with the next one `CAL`; `TLB` says how many
+    /// of these flushed a TLB.
     CallFunction,
     /// `call_function_single`: sent to one CPU.
     CallFunctionSingle,

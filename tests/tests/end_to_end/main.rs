@@ -9,7 +9,9 @@ mod depth;
 mod formats;
 mod harness;
 mod host;
+mod interrupts;
 mod names;
+mod network;
 mod on_cpu;
 mod record;
 mod refusal;
@@ -32,6 +34,8 @@ fn main() -> ExitCode {
         run_queue::TESTS,
         stolen::TESTS,
         host::TESTS,
+        interrupts::TESTS,
+        network::TESTS,
         formats::TESTS,
         agent::TESTS,
         collector::TESTS,
