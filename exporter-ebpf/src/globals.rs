@@ -150,6 +150,8 @@ globals! {
     SELF_PID: u64;
     /// Banks of the arrays that several CPUs share, less one; banks are a power of two.
     BANK_MASK: u64;
+    /// 1 where there are more CPUs than banks.
+    BANKS_ARE_SHARED: u64;
     /// `sock.__sk_common.skc_state`.
     SOCK_STATE: u64;
     /// `tcp_sock.srtt_us`.

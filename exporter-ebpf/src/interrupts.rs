@@ -15,7 +15,7 @@ use aya_ebpf::{
 };
 use evenkeel_abi::{
     Counter, DEVICE_ROW, DEVICE_ROWS, Histogram, INTERRUPT_ROWS, IRQ_NUMBERS, IRQ_UNNAMED,
-    InterruptState, LocalVector, NET_RX_SOFTIRQ, SOFTIRQS, VECTOR_KEY, VECTOR_ROW,
+    InterruptState, LocalVector, NET_RX_SOFTIRQ, SOFT_SLOTS, SOFTIRQS, VECTOR_KEY, VECTOR_ROW,
 };
 
 use crate::{
@@ -90,8 +90,9 @@ fn record(row: u32, nanos: u64) {
     if let Some(histogram) =
         INTERRUPT_HISTOGRAMS.get_ptr_mut(histogram::bank() * INTERRUPT_ROWS + row)
     {
-        // SAFETY: it comes from the look-up.
-        unsafe { histogram::record_in(histogram, nanos) }
+        // SAFETY: it comes from the look-up. Hard interrupts do not interrupt each other, and they have
+        // other rows than soft ones.
+        unsafe { histogram::record_shares(histogram, nanos, 1) }
     }
 }
 
@@ -102,9 +103,6 @@ fn enter_hard(key: u32) {
     };
     // SAFETY: `state` is this CPU's, with interrupts off.
     unsafe {
-        if (*state).hard_since != 0 {
-            counters::count(Counter::InterruptsUnmatched);
-        }
         (*state).hard_key = key;
         (*state).hard_since = clock();
     }
@@ -179,9 +177,6 @@ pub fn softirq_entry(context: BtfTracePointContext) -> i32 {
     };
     // SAFETY: `state` is this CPU's, and a CPU is in one soft interrupt at most.
     unsafe {
-        if (*state).soft_since != 0 {
-            counters::count(Counter::InterruptsUnmatched);
-        }
         (*state).soft_vector = context.arg::<u64>(0) as u32;
         // Before the clock is read: a hard interrupt that comes in between the two is then taken
         // off too much, so that own times never sum to more than time.
@@ -225,12 +220,11 @@ pub fn softirq_exit(context: BtfTracePointContext) -> i32 {
     } else {
         0
     };
-    // SAFETY: `vector` is below the length, and the word is this CPU's.
-    unsafe {
-        *(&raw mut (*state).soft_nanos)
-            .cast::<u64>()
-            .add(vector as usize) += own;
-    }
+    let slot = (vector & (SOFT_SLOTS - 1)) as usize;
+    // SAFETY: `slot` is below the length.
+    let word = unsafe { (&raw mut (*state).soft_nanos).cast::<u64>().add(slot) };
+    // SAFETY: the word is this CPU's, as in `softirq_entry`.
+    unsafe { *word += own };
     record(vector, nanos);
     if vector == NET_RX_SOFTIRQ {
         network::receive_has_ended(own);

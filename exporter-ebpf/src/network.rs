@@ -51,7 +51,8 @@ fn record(row: NetworkRow, nanos: u64, weight: u64) {
     if let Some(histogram) =
         NETWORK_HISTOGRAMS.get_ptr_mut(histogram::bank() * NETWORK_ROWS + row as u32)
     {
-        // SAFETY: it comes from the look-up.
+        // SAFETY: it comes from the look-up, and a row has one program, which the kernel does not run
+        // within itself.
         unsafe { histogram::record_shares(histogram, nanos, weight) }
     }
 }

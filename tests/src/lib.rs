@@ -7,6 +7,7 @@ pub mod child;
 pub mod collector;
 pub mod evenkeel;
 pub mod folded;
+pub mod interrupts;
 pub mod log;
 pub mod needs;
 pub mod numbers;

@@ -273,8 +273,8 @@ impl Received {
         Ok(Span { start, end })
     }
 
-    /// The sum of the last values of the series of a numeric metric that have all of `attributes`. An error
-    /// if there is no such metric at all; 0 if it has no such series.
+    /// The sum of the last values of the series of a metric that have all of `attributes`; the value of a
+    /// distribution is its count. An error if there is no such metric at all; 0 if it has no such series.
     pub fn last_sum(
         &self,
         descriptor: &MetricDescriptor,
@@ -298,8 +298,8 @@ impl Received {
         Ok(sum)
     }
 
-    /// What the series of a numeric cumulative metric that have all of `attributes` grew by, from the first
-    /// points of the metric to its last. A series that began after the first has grown by all that it has.
+    /// What the series of a cumulative metric that have all of `attributes` grew by, from the first points of
+    /// the metric to its last; the value of a distribution is its count. A series that began after the first has grown by all that it has.
     pub fn growth(
         &self,
         descriptor: &MetricDescriptor,
@@ -396,6 +396,7 @@ fn number(value: &PointValueView<'_>, descriptor: &MetricDescriptor) -> Result<f
     match value {
         PointValueView::Int(number) => Ok(*number as f64),
         PointValueView::Double(number) => Ok(*number),
-        _ => bail!("{} is a histogram", descriptor.name),
+        PointValueView::Exponential(histogram) => Ok(histogram.count() as f64),
+        PointValueView::Explicit(_) => bail!("{} is a histogram", descriptor.name),
     }
 }

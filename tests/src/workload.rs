@@ -60,6 +60,12 @@ pub enum Workload {
     Duty,
     /// `rust_locks SECONDS`
     RustLocks,
+    /// `udp flood SECONDS`, `udp closed COUNT` or `udp full COUNT`
+    Udp,
+    /// `delayed_tcp DELAY_MS ROUNDS [LOSE_EVERY [LOSE_SYNS [LOSE_SYN_ACKS]]]`
+    DelayedTcp,
+    /// `unmap SECONDS`
+    Unmap,
     /// `hot_crate SECONDS`, Rust with v0 symbol names.
     Rust,
     /// `hot_go SECONDS` with symbols and DWARF.
@@ -87,6 +93,9 @@ impl Workload {
             Self::ConditionQueue => "ek-condition",
             Self::Duty => "ek-duty",
             Self::RustLocks => "ek-rust-locks",
+            Self::Udp => "ek-udp",
+            Self::DelayedTcp => "ek-delayed-tcp",
+            Self::Unmap => "ek-unmap",
             Self::Rust => "ek-hot-rust",
             Self::Go => "ek-hot-go",
             Self::GoStripped => "ek-hot-go-strip",
@@ -110,6 +119,9 @@ impl Workload {
             Self::ConditionQueue => "condition_queue.c",
             Self::Duty => "duty.c",
             Self::RustLocks => "rust_locks.rs",
+            Self::Udp => "udp.c",
+            Self::DelayedTcp => "delayed_tcp.c",
+            Self::Unmap => "unmap.c",
             Self::Rust => "hot_crate.rs",
             Self::Go | Self::GoStripped => "hot_go.go",
         }

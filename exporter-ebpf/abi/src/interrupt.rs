@@ -18,7 +18,8 @@ pub enum LocalVector {
     Timer = 0,
     /// `reschedule`; `RES`.
     Reschedule,
-    /// `call_function`: sent to several CPUs. Together with the next one `CAL` and `TLB`.
+    /// `call_function`: sent to several CPUs. Together with the next one `CAL`; `TLB` says how many
+    /// of these flushed a TLB.
     CallFunction,
     /// `call_function_single`: sent to one CPU.
     CallFunctionSingle,
@@ -70,14 +71,20 @@ pub struct InterruptState {
     /// Nanoseconds in vectors.
     pub vector_nanos: u64,
     /// Nanoseconds in each soft interrupt, without the hard interrupts that came in between.
-    pub soft_nanos: [u64; SOFTIRQS as usize],
+    pub soft_nanos: [u64; SOFT_SLOTS as usize],
+    /// Padding to a cache line.
+    pub reserved: [u64; 2],
 }
+
+/// Slots for soft interrupts in `InterruptState`: a power of two, so that a masked index is in
+/// bounds for the verifier.
+pub const SOFT_SLOTS: u32 = 16;
 
 /// Tells a vector from the number of a device's interrupt in `InterruptState::hard_key`.
 pub const VECTOR_KEY: u32 = 1 << 31;
 
 /// Words of an `InterruptState`.
-pub const INTERRUPT_STATE_WORDS: u32 = 16;
+pub const INTERRUPT_STATE_WORDS: u32 = 24;
 
 /// Word of `InterruptState::device_nanos`.
 pub const DEVICE_NANOS_WORD: u32 = 4;

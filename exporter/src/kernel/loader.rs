@@ -139,7 +139,9 @@ impl Kernel {
         globals.set("FOCUS_USED", u64::from(settings.focus_groups > 0));
         set_waits(&mut globals, settings);
         let (steal_lacking, steal_doubt) = steal(&mut globals, settings);
-        globals.set("BANK_MASK", u64::from(part::banks(cpu_limit)) - 1);
+        let banks = part::banks(cpu_limit);
+        globals.set("BANK_MASK", u64::from(banks) - 1);
+        globals.set("BANKS_ARE_SHARED", u64::from(cpu_limit > banks as usize));
         globals.set(
             "DISK_BANKS_SHARED",
             u64::from(cpu_limit > evenkeel_abi::DISK_BANKS as usize),

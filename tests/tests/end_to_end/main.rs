@@ -11,7 +11,9 @@ mod focus;
 mod formats;
 mod harness;
 mod host;
+mod interrupts;
 mod names;
+mod network;
 mod off_cpu;
 mod on_cpu;
 mod record;
@@ -40,6 +42,8 @@ fn main() -> ExitCode {
         stolen::TESTS,
         host::TESTS,
         focus::TESTS,
+        interrupts::TESTS,
+        network::TESTS,
         formats::TESTS,
         agent::TESTS,
         collector::TESTS,

@@ -60,7 +60,7 @@ fn handlers(rest: &str) -> &str {
     let (_chip, rest) = word(rest);
     let (number, after) = word(rest);
     if is_flow(number) {
-        return after.trim_start();
+        return behind_handler(after);
     }
     // `1-edge` is number and flow in one.
     if !number.starts_with(|first: char| first.is_ascii_digit()) {
@@ -69,8 +69,16 @@ fn handlers(rest: &str) -> &str {
     // A single blank separates number and flow, two or more precede the names.
     let gap = after.len() - after.trim_start().len();
     match word(after) {
-        (flow, names) if gap == 1 && is_flow(flow) => names.trim_start(),
+        (flow, names) if gap == 1 && is_flow(flow) => behind_handler(names),
         _ => after.trim_start(),
+    }
+}
+
+/// What follows the name of a flow handler, which can stand behind the level: `Level   -fasteoi`.
+fn behind_handler(rest: &str) -> &str {
+    match word(rest) {
+        (handler, names) if handler.starts_with('-') => names.trim_start(),
+        _ => rest.trim_start(),
     }
 }
 
@@ -123,7 +131,7 @@ mod tests {
     fn other_chips() {
         let text = "           CPU0\n\
             \x20 11:    5123     GICv3  27 Level     arch_timer\n\
-            \x20 12:       1     GICv3  28 Level    -fasteoi   pmu\n\
+            \x20 12:       1     GICv3  28 Level   -fasteoi   pmu\n\
             \x20 13:       2   xen-dyn    -event     eth0-q0-tx\n\
             \x20 14:       3   xen-dyn     Edge      xenbus\n\
             \x20 15:       4      None   16  named\n\
