@@ -58,7 +58,27 @@ globals! {
     USER_ADDRESS_LIMIT: u64;
     /// The agent's own process, for the self-test.
     SELF_PID: u64;
+    /// `pt_regs`: number of the system call (x86-64 `orig_ax`, arm64 `syscallno`); its low half.
+    REGS_SYSTEM_CALL: u64;
+    /// Of `task_struct.thread_info`, the word that says which ABI the current call is of (x86-64
+    /// `status`, arm64 `flags`); its low half.
+    TASK_ABI: u64;
+    /// The bits of that word that mean the 32-bit ABI (`TS_COMPAT`, `TIF_32BIT`).
+    ABI_IS_COMPAT: u64;
+    /// Histograms of system calls in each shard: the families and the listed calls.
+    SYSCALL_HISTOGRAMS_PER_SHARD: u64;
+    /// Bits of a CPU's number that are the number of its shard.
+    SYSCALL_SHARD_MASK: u64;
 }
+
+/// By number of the system call: its family in the low byte, and above that its place among the
+/// listed calls plus one, or 0.
+#[unsafe(no_mangle)]
+pub static SYSCALL_ROWS: Global<[u16; 512]> = Global::new([0; 512]);
+
+/// By error number: its class.
+#[unsafe(no_mangle)]
+pub static ERROR_CLASS: Global<[u8; 256]> = Global::new([0; 256]);
 
 /// First bucket of each of the 256 mantissa cells (see evenkeel-otlp, `ScaleTables`).
 #[unsafe(no_mangle)]

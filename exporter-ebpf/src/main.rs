@@ -26,6 +26,7 @@ mod self_test;
 mod stolen;
 mod syscalls;
 mod task;
+mod task_map;
 mod task_storage;
 mod user_stack;
 

@@ -43,6 +43,11 @@ pub enum Counter {
     // --- network: from 96
 
     // --- syscalls: from 128
-
+    /// Sampled system calls whose end was seen in a later burst only, so that it says nothing.
+    SyscallsUnmatched = 128,
+    /// Durations that came out negative because the clocks of two CPUs disagree.
+    SyscallsNegative,
+    /// Sampled system calls of tasks for which no storage could be made.
+    SyscallStorageFull,
     // --- block_io: from 160
 }

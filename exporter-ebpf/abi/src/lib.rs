@@ -9,6 +9,7 @@ mod counter;
 mod event;
 mod histogram;
 mod self_test;
+mod syscall;
 
 pub use self::{
     counter::{BANK_COUNTERS, Counter},
@@ -21,4 +22,9 @@ pub use self::{
         RunQueueReason,
     },
     self_test::{SelfTest, SelfTestState},
+    syscall::{
+        CALLS_WORD, CallInFlight, ERROR_CLASSES, ERROR_NUMBERS, ERRORS_WORD, LISTED_SYSCALLS,
+        LISTED_WORD, SAMPLED_WORD, SEEN_WORD, SKIP_BITS, SYSCALL_BANK_WORDS, SYSCALL_FAMILIES,
+        SYSCALL_NUMBERS, SyscallBank, SyscallFamily,
+    },
 };

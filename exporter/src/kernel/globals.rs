@@ -29,6 +29,7 @@ impl Globals {
             }
         }
         globals.set_frame_pointer(btf);
+        part::syscalls::find_fields(btf, &mut globals);
         let arguments = |name, wanted| {
             let count = btf.tracepoint_arguments(name).unwrap_or(0);
             u64::from(count >= wanted)

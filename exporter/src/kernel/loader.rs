@@ -1,6 +1,6 @@
 //! Loads the object and attaches its programs one by one; no failure sinks the rest.
 
-use std::{collections::HashMap, path::Path};
+use std::{collections::HashMap, path::Path, sync::Arc};
 
 use aya::{
     Ebpf, EbpfError, EbpfLoader,
@@ -15,15 +15,16 @@ use super::{
     cpus,
     globals::Globals,
     map_memory,
-    mapped_array::{MappedArray, MappedArrayError},
+    mapped_array::{MappedArray, MappedArrayError, MappedWord},
     method::Method,
     object::{Object, ObjectError},
     part,
     probe::{Hook, Program, State},
+    raw_tracepoint::RawTracepoint,
     sampling::Sampling,
     self_test,
 };
-use crate::signal::{Signal, host::StealClock};
+use crate::signal::{Signal, host::StealClock, syscalls};
 
 /// Ring-buffer bytes for each CPU: two seconds of samples with the deepest stacks (99 Hz, 5 KiB)
 /// are 1 MiB; ordinary ones are 300 bytes.
@@ -61,12 +62,14 @@ pub enum KernelError {
 }
 
 /// What to capture.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct CaptureSettings {
     /// Samples a second on each CPU.
     pub frequency: u64,
     /// Signals that are on.
     pub signals: Vec<Signal>,
+    /// Which system calls are measured one by one, and what that may cost.
+    pub syscalls: syscalls::Settings,
 }
 
 /// The kernel's side, running.
@@ -74,7 +77,7 @@ pub struct CaptureSettings {
 pub struct Kernel {
     ebpf: Ebpf,
     sampling: Sampling,
-    arrays: HashMap<&'static str, MappedArray>,
+    arrays: HashMap<&'static str, Arc<MappedArray>>,
     programs: Vec<(&'static Program, State)>,
     basis: Basis,
     method: Method,
@@ -172,12 +175,10 @@ impl Kernel {
         let map_bytes = map_memory::by_map(&ebpf, proc_root);
         let mut arrays = HashMap::new();
         for array in part::arrays() {
-            let words = array.entries(cpu_limit, &settings.signals) * array.words;
+            let words = array.entries(cpu_limit, settings) * array.words;
             let map = ebpf.take_map(array.name);
-            arrays.insert(
-                array.name,
-                MappedArray::new(array.name, map, words as usize)?,
-            );
+            let mapped = MappedArray::new(array.name, map, words as usize)?;
+            arrays.insert(array.name, Arc::new(mapped));
         }
         let events = ebpf
             .take_map("EVENTS")
@@ -245,7 +246,31 @@ impl Kernel {
 
     /// An array that kernel programs write (`kernel/part/`).
     pub fn array(&self, name: &str) -> Option<&MappedArray> {
-        self.arrays.get(name)
+        self.arrays.get(name).map(Arc::as_ref)
+    }
+
+    /// The same, for a thread that reads it by itself.
+    pub fn shared_array(&self, name: &str) -> Option<Arc<MappedArray>> {
+        self.arrays.get(name).cloned()
+    }
+
+    /// A word that kernel programs read and we write; it can be had once.
+    pub fn take_word(&mut self, name: &'static str) -> Result<MappedWord, MappedArrayError> {
+        MappedWord::new(name, self.ebpf.take_map(name))
+    }
+
+    /// A loaded program with the hook `Bursts`, for a thread that attaches and detaches it.
+    pub fn raw_tracepoint(&self, name: &str) -> Option<RawTracepoint> {
+        let program = self.ebpf.program(name)?;
+        RawTracepoint::new(program.fd().ok()?)
+    }
+
+    /// Notes what has become of a program.
+    pub fn report(&mut self, name: &str, reported: State) {
+        let program = self.programs.iter_mut();
+        if let Some((_, state)) = program.into_iter().find(|(program, _)| program.name == name) {
+            *state = reported;
+        }
     }
 
     /// A map of the object that is not mapped, such as a hash table.
@@ -301,6 +326,7 @@ fn load(
     let mut bounds = [u64::MAX; 64];
     bounds[..tables.bounds.len()].copy_from_slice(&tables.bounds);
     let self_pid = u64::from(std::process::id());
+    let syscall_tables = part::syscalls::Tables::new(&settings.syscalls, cpu_limit);
     let banks = u32::try_from(cpu_limit).unwrap_or(u32::MAX);
     let ring_bytes = (cpu_limit * RING_BYTES_PER_CPU)
         .next_power_of_two()
@@ -318,8 +344,9 @@ fn load(
         .override_global("SELF_PID", &self_pid, true)
         .map_max_entries("STEAL_SEEN", banks)
         .map_max_entries("EVENTS", ring_bytes as u32);
+    syscall_tables.set(&mut loader);
     for array in part::arrays() {
-        loader.map_max_entries(array.name, array.entries(cpu_limit, &settings.signals));
+        loader.map_max_entries(array.name, array.entries(cpu_limit, settings));
     }
     loader.load(&object.bytes)
 }

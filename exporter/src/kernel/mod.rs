@@ -13,6 +13,7 @@ pub mod method;
 pub mod object;
 pub mod part;
 pub mod probe;
+pub mod raw_tracepoint;
 pub mod requirements;
 pub mod sampling;
 pub mod self_test;

@@ -8,10 +8,10 @@ mod network;
 mod process;
 mod sampling;
 mod scheduler;
-mod syscalls;
+pub mod syscalls;
 mod task;
 
-use super::probe::Program;
+use super::{loader::CaptureSettings, probe::Program};
 use crate::signal::Signal;
 
 /// The programs of one signal and what they rest on.
@@ -78,18 +78,25 @@ pub enum Entries {
     Fixed(u32),
     /// So many for each number that a CPU can have.
     PerCpu(u32),
+    /// So many, and one for each listed system call, in each shard of `syscalls::shards`.
+    PerShard(u32),
 }
 
 impl ArrayMap {
-    /// Entries on a host with so many CPU numbers, when those signals are on.
-    pub fn entries(&self, cpu_limit: usize, on: &[Signal]) -> u32 {
-        if !self.serves.is_empty() && !self.serves.iter().any(|signal| on.contains(signal)) {
+    /// Entries on a host with so many CPU numbers, under those settings.
+    pub fn entries(&self, cpu_limit: usize, settings: &CaptureSettings) -> u32 {
+        let is_on = |signal| settings.signals.contains(signal);
+        if !self.serves.is_empty() && !self.serves.iter().any(is_on) {
             return 1;
         }
         match self.entries {
             Entries::Fixed(entries) => entries,
             Entries::PerCpu(entries) => {
                 entries.saturating_mul(u32::try_from(cpu_limit).unwrap_or(u32::MAX))
+            }
+            Entries::PerShard(entries) => {
+                let listed = settings.syscalls.listed.len() as u32;
+                (entries + listed) * syscalls::shards(cpu_limit) as u32
             }
         }
     }
@@ -137,7 +144,12 @@ mod tests {
             words: 2,
             serves: &[Signal::Scheduler],
         };
-        assert_eq!(array.entries(8, &[Signal::Scheduler]), 24);
-        assert_eq!(array.entries(8, &[Signal::Host]), 1);
+        let mut settings = CaptureSettings {
+            signals: vec![Signal::Scheduler],
+            ..CaptureSettings::default()
+        };
+        assert_eq!(array.entries(8, &settings), 24);
+        settings.signals = vec![Signal::Host];
+        assert_eq!(array.entries(8, &settings), 1);
     }
 }
