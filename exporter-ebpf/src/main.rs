@@ -17,18 +17,25 @@ mod counters;
 mod events;
 mod globals;
 mod histogram;
+mod interrupt_state;
 mod interrupts;
 mod network;
 mod on_cpu;
 mod process;
-mod run_queue;
+mod run_history;
+mod sample_buffer;
 mod self_test;
 mod stolen;
+mod switch;
 mod syscalls;
 mod task;
-mod task_map;
 mod task_storage;
+mod task_walk;
 mod user_stack;
+mod wait_sample;
+mod wait_sampling;
+mod wait_state;
+mod waker;
 
 /// The kernel lets only GPL-compatible programs call its tracing helpers.
 #[unsafe(link_section = "license")]

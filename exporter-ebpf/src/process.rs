@@ -17,6 +17,7 @@ use evenkeel_abi::{Counter, EXEC_FILENAME_LEN, EventKind, ExecEvent, ProcessEven
 use crate::{
     counters, events, globals, on_cpu,
     task::{Task, field},
+    task_walk,
 };
 
 #[btf_map]
@@ -90,6 +91,7 @@ pub fn sched_process_exit(context: BtfTracePointContext) -> i32 {
     } else {
         task.tid() == task.pid()
     };
+    task_walk::exit(task);
     if !gone {
         return 0;
     }

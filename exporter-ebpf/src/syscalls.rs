@@ -26,7 +26,7 @@ use crate::{
     globals::{self, ERROR_CLASS, SYSCALL_ROWS},
     histogram,
     task::{Task, field},
-    task_map::TaskMap,
+    task_storage::TaskStorage,
 };
 
 /// `ERESTARTSYS` (include/linux/errno.h), the first of five numbers by which the kernel notes that a
@@ -64,7 +64,7 @@ pub struct SyscallStart {
 }
 
 #[btf_map]
-static SYSCALL_STARTS: TaskMap<SyscallStart> = TaskMap::new();
+static SYSCALL_STARTS: TaskStorage<SyscallStart> = TaskStorage::new();
 
 /// The burst that is on and how many calls a sample stands for; 0 between bursts.
 #[inline(always)]

@@ -10,9 +10,10 @@ mod event;
 mod histogram;
 mod self_test;
 mod syscall;
+mod wait;
 
 pub use self::{
-    counter::{BANK_COUNTERS, Counter},
+    counter::{BANK_COUNTERS, Counter, RUN_QUEUE_LENGTHS},
     event::{
         COMM_LEN, EXEC_FILENAME_LEN, EventKind, ExecEvent, FLAG_KERNEL_THREAD, FLAG_USER_MODE,
         FRAME_SLOTS, MAX_KERNEL_FRAMES, MAX_USER_FRAMES, ProcessEvent, SampleHeader, WalkEnd,
@@ -26,5 +27,10 @@ pub use self::{
         CALLS_WORD, CallInFlight, ERROR_CLASSES, ERROR_NUMBERS, ERRORS_WORD, LISTED_SYSCALLS,
         LISTED_WORD, SAMPLED_WORD, SEEN_WORD, SKIP_BITS, SYSCALL_BANK_WORDS, SYSCALL_FAMILIES,
         SYSCALL_NUMBERS, SyscallBank, SyscallFamily,
+    },
+    wait::{
+        HAS_QUOTA, LEFT_NEW, LEFT_RUNNABLE, LEFT_THROTTLED, LEFT_UNFINISHED, NEIGHBOURS,
+        NO_SYSTEM_CALL, Neighbour, StackHook, TaskAccount, USER_STACK_MISSED, WAITS_OFF_CPU,
+        WAITS_RUN_QUEUE, WAITS_SCHEDULER, WAKER_INTERRUPT, WaitDetail,
     },
 };

@@ -4,6 +4,7 @@ mod clock;
 mod probes;
 mod reader;
 mod session;
+mod split;
 
 pub use self::{
     clock::WindowClock,

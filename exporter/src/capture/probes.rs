@@ -1,9 +1,8 @@
 //! The parts of a capture that need the kernel.
 
-use std::sync::Arc;
+use std::{sync::Arc, thread, time::Duration};
 
 use evenkeel_abi::Counter;
-use evenkeel_otlp::model::ProfileGroup;
 use evenkeel_semconv::attribute;
 
 use super::{
@@ -16,9 +15,10 @@ use crate::{
         CaptureSettings, Kernel,
         account::{RunTime, Statistics},
         cpus::CpuWatch,
+        iterator::IteratorError,
         requirements::raise_locked_memory,
     },
-    profile::{Assembly, AssemblySettings},
+    profile::{Assembled, Assembly, AssemblySettings},
     signal::{KernelSignal, Signal, SignalAccount, kernel_signals, stolen},
     symbol::{ExecutableTable, Symbolizer, SymbolizerSettings, raise_file_limit},
 };
@@ -41,6 +41,7 @@ pub(super) struct Probes {
     pub(super) run_times: Vec<RunTime>,
     idle_stolen_nanos: u64,
     is_limited: bool,
+    pub(super) walks_failed: u64,
     lost: u64,
 }
 
@@ -57,8 +58,13 @@ impl Probes {
         let settings = CaptureSettings {
             frequency: options.frequency,
             signals: options.signals.clone(),
+            wait_period_nanos: u64::try_from(options.wait_period.as_nanos()).unwrap_or(u64::MAX),
         };
-        let (kernel, events) = Kernel::start(&settings, &roots.proc, &roots.sys)?;
+        let (mut kernel, events) = Kernel::start(&settings, &roots.proc, &roots.sys)?;
+        if kernel.runs(TASK_WALK) {
+            // The first walk begins the waits of all tasks; what it writes is of no window.
+            let _ = walk(&mut kernel);
+        }
         describe_method(&kernel, host);
 
         let mut symbols = SymbolizerSettings::new(options.lines);
@@ -74,6 +80,7 @@ impl Probes {
                 pids: options.pids.clone(),
                 thread_names: options.detailed_samples,
                 on_cpu: is_on(Signal::OnCpu),
+                window: options.window,
             },
             events,
             processes,
@@ -85,6 +92,9 @@ impl Probes {
                 pids: options.detailed_samples,
                 on_cpu: is_on(Signal::OnCpu),
                 stolen: is_on(Signal::Stolen),
+                off_cpu: is_on(Signal::OffCpu),
+                run_queue: is_on(Signal::RunQueue),
+                wait_period: options.wait_period,
             },
             symbolizer,
             Arc::new(host.agent_resource()),
@@ -96,12 +106,13 @@ impl Probes {
             idle_stolen_nanos: stolen::idle_nanos(&kernel),
             is_limited: !options.pids.is_empty(),
             kernel,
-            signals: kernel_signals(&options.signals, roots),
+            signals: kernel_signals(options, roots),
             reader,
             assembly,
             cpus,
             statistics: None,
             run_times: Vec::new(),
+            walks_failed: 0,
             lost: 0,
         })
     }
@@ -124,7 +135,7 @@ impl Probes {
         self.lost = lost;
         let samples = &reading.samples;
         let mut summary = WindowSummary {
-            lost: grown + samples.ticks_lost,
+            lost: grown + samples.lost.ticks,
             ..WindowSummary::default()
         };
         let mut stolen_nanos = 0;
@@ -134,6 +145,20 @@ impl Probes {
         }
         summary.stolen_seconds = stolen_nanos as f64 / 1e9;
         summary
+    }
+
+    /// Hands the reader the waits that go on and what each task did.
+    pub(super) fn walk_tasks(&mut self) -> Result<(), CaptureError> {
+        if self.kernel.runs(TASK_WALK) {
+            match walk(&mut self.kernel) {
+                Ok(records) => self.reader.records(records)?,
+                Err(error) => {
+                    self.walks_failed += 1;
+                    tracing::warn!(%error, "Waits that go on are missing from a window.");
+                }
+            }
+        }
+        Ok(())
     }
 
     /// What the signals of the kernel's side saw and lost.
@@ -154,13 +179,19 @@ impl Probes {
     }
 
     /// The profiles of a window, with names.
-    pub(super) fn profiles(
-        &self,
-        reading: &ReaderWindow,
-        idle_stolen_nanos: u64,
-    ) -> Vec<ProfileGroup> {
+    pub(super) fn profiles(&self, reading: &ReaderWindow, idle_stolen_nanos: u64) -> Assembled {
         self.assembly.profiles(&reading.samples, idle_stolen_nanos)
     }
+}
+
+/// The walk over all tasks.
+const TASK_WALK: &str = "task_walk";
+
+/// The walk compares with the clock that a switch to one of our threads has just read: a nap makes
+/// one happen on this CPU.
+fn walk(kernel: &mut Kernel) -> Result<Vec<u8>, IteratorError> {
+    thread::sleep(Duration::from_micros(50));
+    kernel.iterate(TASK_WALK)
 }
 
 /// Puts how this host measures on every resource.

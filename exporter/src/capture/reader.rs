@@ -12,17 +12,21 @@ use std::{
 };
 
 use crossbeam_channel::{Receiver, Sender, bounded};
+use evenkeel_abi::LEFT_UNFINISHED;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+use super::split::Split;
 use crate::{
     identity::{Process, ProcessTable, ProcessTableStatistics},
     kernel::{
         Events,
-        event::{self, Event, Sample},
+        event::{self, Account, Event, Sample, Wait},
     },
     profile::{
-        AddressSpaces, NO_STACK, Place, RawFrame, SampleTable, SampleTotals, Samples, TRUNCATED,
+        AddressSpaces, Ahead, Block, Cause, Futex, NO_STACK, Place, RawFrame, SampleTable,
+        SampleTotals, Samples, TRUNCATED, Waker,
     },
+    signal::workload::{WorkloadDeeds, WorkloadKey},
     symbol::{ExecutableTable, ExecutableTableCounters},
 };
 
@@ -49,6 +53,8 @@ pub struct ReaderSettings {
     pub thread_names: bool,
     /// Whether samples without stolen time are wanted.
     pub on_cpu: bool,
+    /// Length of a window: a wait that has lasted longer filled one.
+    pub window: Duration,
 }
 
 /// What the thread gives at the end of a window.
@@ -56,6 +62,8 @@ pub struct ReaderSettings {
 pub struct ReaderWindow {
     /// The samples.
     pub samples: Samples,
+    /// What the tasks of each owner did.
+    pub deeds: WorkloadDeeds,
     /// Records that could not be parsed, since the start.
     pub malformed: u64,
     /// Frames that were cut since the start, because the address was not code: the frame pointer
@@ -70,6 +78,7 @@ pub struct ReaderWindow {
 }
 
 enum Request {
+    Records(Vec<u8>),
     EndWindow(Sender<ReaderWindow>),
     ExpectCommand(u32, Sender<()>),
     MarkCommandTree(u32),
@@ -113,6 +122,7 @@ impl Reader {
             processes,
             executables,
             table: SampleTable::default(),
+            deeds: WorkloadDeeds::new(),
             thread_names: HashMap::new(),
             frames: Vec::new(),
             malformed: 0,
@@ -138,6 +148,11 @@ impl Reader {
         // The counter of the eventfd only wakes; when it is full, the thread is awake.
         let _ = rustix::io::write(&self.wake, &1_u64.to_ne_bytes());
         Ok(())
+    }
+
+    /// Takes records that an iterator wrote, before those of the ring buffer that come later.
+    pub fn records(&self, records: Vec<u8>) -> Result<(), ReaderError> {
+        self.request(Request::Records(records))
     }
 
     /// Ends the window and gives what it holds.
@@ -170,12 +185,32 @@ impl Drop for Reader {
     }
 }
 
+/// Number of `futex` on this architecture (x86-64, arm64).
+const SYS_FUTEX: i32 = if cfg!(target_arch = "aarch64") {
+    98
+} else {
+    202
+};
+
+/// `FUTEX_CMD_MASK`: all but `FUTEX_PRIVATE_FLAG` and `FUTEX_CLOCK_REALTIME`.
+const FUTEX_COMMAND: u32 = 127;
+
+/// The futex that a task waits on.
+fn futex(wait: &Wait<'_>) -> Option<Futex> {
+    (wait.system_call == Some(SYS_FUTEX)).then(|| Futex {
+        // Both are `int` in the system call.
+        operation: wait.arguments[0] as u32 & FUTEX_COMMAND,
+        is_contended_mutex: wait.arguments[1] as u32 == 2,
+    })
+}
+
 struct ReaderState {
     settings: ReaderSettings,
     processes: ProcessTable,
     executables: ExecutableTable,
     address_spaces: AddressSpaces,
     table: SampleTable,
+    deeds: WorkloadDeeds,
     thread_names: HashMap<Box<[u8]>, Arc<str>>,
     frames: Vec<RawFrame>,
     malformed: u64,
@@ -212,6 +247,7 @@ impl ReaderState {
                         // The asking side may have given up; the window is over all the same.
                         let _ = reply.send(self.end_window());
                     }
+                    Ok(Request::Records(records)) => self.records(&records),
                     Ok(Request::ExpectCommand(parent, reply)) => {
                         self.processes.expect_command(parent);
                         let _ = reply.send(());
@@ -229,6 +265,7 @@ impl ReaderState {
         self.processes.end_window();
         ReaderWindow {
             samples,
+            deeds: std::mem::take(&mut self.deeds),
             malformed: self.malformed,
             frames_refused: self.frames_refused,
             processes: self.processes.statistics(),
@@ -248,6 +285,104 @@ impl ReaderState {
                 filename,
             } => self.processes.exec(*process, filename, comm),
             Event::Exit { process } => self.processes.exit(*process),
+            Event::Wait(wait) => self.wait(wait),
+            Event::Account(account) => self.account(account),
+        }
+    }
+
+    fn records(&mut self, mut records: &[u8]) {
+        while let Some((record, rest)) = event::split_first(records) {
+            match event::parse(record) {
+                Some(event) => self.handle(&event),
+                None => self.malformed += 1,
+            }
+            records = rest;
+        }
+        self.malformed += u64::from(!records.is_empty());
+    }
+
+    fn account(&mut self, account: &Account<'_>) {
+        let process = self.processes.observe(account.process, account.comm);
+        let deeds = self
+            .deeds
+            .entry(WorkloadKey(process.owner.clone()))
+            .or_default();
+        deeds.voluntary += account.voluntary;
+        deeds.involuntary += account.involuntary;
+        deeds.queued_nanos += account.queued_nanos;
+    }
+
+    /// A wait becomes a sample of its blocked part and samples of its parts on a run queue, by
+    /// who was ahead.
+    fn wait(&mut self, wait: &Wait<'_>) {
+        let process = self
+            .processes
+            .observe(wait.sample.process, wait.sample.comm);
+        let ahead = Split::of(wait);
+        self.blame(wait, &process, &ahead);
+        if !self.wanted(&wait.sample) {
+            return;
+        }
+        self.collect_frames(&wait.sample, &process);
+        let thread = self.thread_name(wait.sample.comm);
+        let mut add = |cause, nanos| {
+            if nanos > 0 {
+                let totals = SampleTotals {
+                    waited_nanos: nanos,
+                    ..SampleTotals::default()
+                };
+                self.table
+                    .add(&process, thread.clone(), cause, &self.frames, totals);
+            }
+        };
+        for (ahead, nanos) in ahead.parts() {
+            add(Cause::Queued(ahead), nanos);
+        }
+        if wait.blocked_nanos == 0 {
+            return;
+        }
+        let waker = match wait.waker {
+            None => None,
+            Some(event::Waker::Interrupt) => Some(Waker::Interrupt),
+            Some(event::Waker::Process(key)) => {
+                Some(Waker::Process(self.processes.observe(key, b"")))
+            }
+        };
+        let window = u64::try_from(self.settings.window.as_nanos()).unwrap_or(u64::MAX);
+        let block = Block {
+            task_state: wait.task_state,
+            futex: futex(wait),
+            whole_window: wait.flags & LEFT_UNFINISHED != 0
+                // The window is a little shorter when the next one has begun a little late.
+                && wait.blocked_nanos >= window - window / 20,
+            waker,
+        };
+        add(Cause::Blocked(block), wait.blocked_nanos);
+    }
+
+    /// Adds a wait on a run queue to the account of its workload.
+    fn blame(&mut self, wait: &Wait<'_>, process: &Process, ahead: &Split) {
+        if wait.queued_nanos == 0 {
+            return;
+        }
+        let others: u64 = wait.behind.others.iter().map(|(_, nanos)| nanos).sum();
+        let mut neighbours: Vec<(Arc<str>, u64)> = Vec::new();
+        for (key, nanos) in wait.behind.others {
+            let part = ahead.part_of(Ahead::Other, nanos, others);
+            if key.pid != 0 && part > 0 {
+                let neighbour = self.processes.observe(key, b"");
+                neighbours.push((neighbour.owner.service_name.clone(), part));
+            }
+        }
+        let deeds = self
+            .deeds
+            .entry(WorkloadKey(process.owner.clone()))
+            .or_default();
+        for (sum, (_, nanos)) in deeds.ahead_nanos.iter_mut().zip(ahead.parts()) {
+            *sum += nanos;
+        }
+        for (name, nanos) in neighbours {
+            deeds.blame(&name, nanos);
         }
     }
 
@@ -260,6 +395,33 @@ impl ReaderState {
             return;
         }
         let process = self.processes.observe(sample.process, sample.comm);
+        self.collect_frames(sample, &process);
+        let thread = self.thread_name(sample.comm);
+        self.add_stolen(&process, sample.stolen_nanos);
+        self.table.add(
+            &process,
+            thread,
+            Cause::Running,
+            &self.frames,
+            SampleTotals {
+                ticks: 1,
+                stolen_nanos: sample.stolen_nanos,
+                ..SampleTotals::default()
+            },
+        );
+    }
+
+    fn add_stolen(&mut self, process: &Process, stolen_nanos: u64) {
+        if stolen_nanos > 0 {
+            self.deeds
+                .entry(WorkloadKey(process.owner.clone()))
+                .or_default()
+                .stolen_nanos += stolen_nanos;
+        }
+    }
+
+    /// Fills `frames` with the places of a stack.
+    fn collect_frames(&mut self, sample: &Sample<'_>, process: &Process) {
         self.frames.clear();
         self.frames.extend(
             sample
@@ -270,20 +432,10 @@ impl ReaderState {
                     exact: index == 0,
                 }),
         );
-        let cut = self.user_frames(sample, &process);
+        let cut = self.user_frames(sample, process);
         if sample.truncated && !cut {
             self.frames.push(RawFrame::marker(TRUNCATED));
         }
-        let thread = self.thread_name(sample.comm);
-        self.table.add(
-            &process,
-            thread,
-            &self.frames,
-            SampleTotals {
-                ticks: 1,
-                stolen_nanos: sample.stolen_nanos,
-            },
-        );
     }
 
     /// Adds the user frames of a sample; true when outer ones were refused. Walking code without
@@ -320,13 +472,15 @@ impl ReaderState {
         }
         let process = self.processes.observe(sample.process, sample.comm);
         let thread = self.thread_name(sample.comm);
+        self.add_stolen(&process, sample.stolen_nanos);
         self.table.add(
             &process,
             thread,
+            Cause::Running,
             &[RawFrame::marker(NO_STACK)],
             SampleTotals {
-                ticks: 0,
                 stolen_nanos: sample.stolen_nanos,
+                ..SampleTotals::default()
             },
         );
     }

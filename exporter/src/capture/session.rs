@@ -16,12 +16,13 @@ use super::{
 use crate::{
     identity::{HostIdentity, Roots},
     kernel::{KernelError, State, account::Statistics},
-    profile::SampleTotals,
+    profile::{Assembled, SampleTotals},
     signal::{
-        Signal,
+        BlockedTime, Signal,
         host::{HostSampler, Moment, StealClock, StealTicker},
         status::Account,
         stolen,
+        workload::{Parts, Workloads},
     },
 };
 
@@ -38,6 +39,8 @@ pub struct CaptureOptions {
     pub window: Duration,
     /// Signals that are on.
     pub signals: Vec<Signal>,
+    /// One wait is sampled for so much waiting.
+    pub wait_period: Duration,
     /// Processes to which samples are limited; empty for all.
     pub pids: HashSet<u32>,
     /// Whether names come with files, lines and inlined functions.
@@ -85,6 +88,9 @@ pub struct Capture {
     steal_ticker: Option<StealTicker>,
     host_readings: u64,
     lost: SampleTotals,
+    waits_lost: u64,
+    workloads: Workloads,
+    blocked_time: BlockedTime,
     last_reading: Option<ReaderWindow>,
 }
 
@@ -120,6 +126,9 @@ impl Capture {
             steal_ticker,
             host_readings: 0,
             lost: SampleTotals::default(),
+            waits_lost: 0,
+            workloads: Workloads::default(),
+            blocked_time: BlockedTime::default(),
             last_reading: None,
         })
     }
@@ -206,27 +215,35 @@ impl Capture {
         if let Some(probes) = &mut self.probes {
             probes.run_times = probes.kernel.run_times();
             probes.statistics = None;
+            probes.walk_tasks()?;
             let reading = probes.reader.end_window()?;
             summary = probes.summary(&reading);
             idle_stolen_nanos = probes.idle_stolen_growth();
             summary.stolen_seconds += idle_stolen_nanos as f64 / 1e9;
-            self.lost.ticks += reading.samples.ticks_lost;
-            self.lost.stolen_nanos += reading.samples.stolen_nanos_lost;
+            self.lost.add(reading.samples.lost);
+            self.waits_lost += reading.samples.waits_lost;
             self.last_reading = Some(reading);
         }
         let span = self.clock.end();
-        let metrics = self.metrics();
-        let profiles = match (&self.probes, &self.last_reading) {
+        if let Some(reading) = &self.last_reading {
+            self.workloads
+                .end_window(&reading.deeds, span.start_unix_nanos);
+        }
+        let mut metrics = self.metrics();
+        let assembled = match (&self.probes, &self.last_reading) {
             (Some(probes), Some(reading)) => probes.profiles(reading, idle_stolen_nanos),
-            _ => Vec::new(),
+            _ => Assembled::default(),
         };
+        // Reasons are told by names, so this counter is ready last.
+        self.blocked_time.add(&assembled.blocked_nanos);
+        if let Some(host) = metrics.first_mut() {
+            host.metrics
+                .extend(self.blocked_time.metric(self.attached_unix_nanos));
+        }
         let window = Window {
             span,
-            profiles,
-            metrics: vec![MetricGroup {
-                resource: self.resource.clone(),
-                metrics,
-            }],
+            profiles: assembled.profiles,
+            metrics,
         };
         Ok((window, summary))
     }
@@ -241,14 +258,31 @@ impl Capture {
         Window {
             span,
             profiles: Vec::new(),
-            metrics: vec![MetricGroup {
-                resource: self.resource.clone(),
-                metrics,
-            }],
+            metrics,
         }
     }
 
-    fn metrics(&mut self) -> Vec<Metric> {
+    /// The metrics of the host and the agent, then those of each workload.
+    fn metrics(&mut self) -> Vec<MetricGroup> {
+        let mut groups = vec![MetricGroup {
+            resource: self.resource.clone(),
+            metrics: self.host_metrics(),
+        }];
+        let signals = self.signals();
+        let is_measured = |signal| {
+            signals
+                .iter()
+                .any(|(name, state)| *name == signal && state.is_on())
+        };
+        groups.extend(self.workloads.metrics(Parts {
+            scheduler: is_measured(Signal::Scheduler),
+            run_queue: is_measured(Signal::RunQueue),
+            stolen: is_measured(Signal::Stolen),
+        }));
+        groups
+    }
+
+    fn host_metrics(&mut self) -> Vec<Metric> {
         let mut metrics = Vec::new();
         let signals = self.signals();
         let is_measured = |signal| {
@@ -294,6 +328,8 @@ impl Capture {
                 .as_ref()
                 .map(|probes| probes.assembly.symbolizer_counters()),
             aggregation_lost: self.lost,
+            waits_lost: self.waits_lost,
+            walks_failed: self.probes.as_ref().map_or(0, |probes| probes.walks_failed),
             host_readings: self.host_readings,
             host_losses,
             ticker_losses,

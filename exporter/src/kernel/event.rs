@@ -4,7 +4,8 @@ use std::ffi::CStr;
 
 use evenkeel_abi::{
     COMM_LEN, EXEC_FILENAME_LEN, EventKind, ExecEvent, FLAG_KERNEL_THREAD, FLAG_USER_MODE,
-    MAX_KERNEL_FRAMES, MAX_USER_FRAMES, ProcessEvent, SampleHeader, WalkEnd,
+    MAX_KERNEL_FRAMES, MAX_USER_FRAMES, NEIGHBOURS, NO_SYSTEM_CALL, ProcessEvent, SampleHeader,
+    TaskAccount, WAKER_INTERRUPT, WaitDetail, WalkEnd,
 };
 
 use crate::identity::ProcessKey;
@@ -32,6 +33,10 @@ pub enum Event<'a> {
         /// The path given to execve, cut at 255 bytes.
         filename: &'a [u8],
     },
+    /// A task waited.
+    Wait(Wait<'a>),
+    /// What a task did.
+    Account(Account<'a>),
     /// A process is gone.
     Exit {
         /// The process.
@@ -82,6 +87,68 @@ fn words(bytes: &[u8]) -> impl ExactSizeIterator<Item = u64> + '_ {
         .map(|word| u64::from_ne_bytes(*word))
 }
 
+/// A wait that was sampled.
+#[derive(Debug)]
+pub struct Wait<'a> {
+    /// Whose wait, and where.
+    pub sample: Sample<'a>,
+    /// `LEFT_*`, `HAS_QUOTA` and `USER_STACK_MISSED`.
+    pub flags: u32,
+    /// What it counts of blocked time, nanoseconds.
+    pub blocked_nanos: u64,
+    /// What it counts of time on run queues, nanoseconds.
+    pub queued_nanos: u64,
+    /// Who had the CPU meanwhile.
+    pub behind: Behind,
+    /// `TASK_*` (include/linux/sched.h).
+    pub task_state: u32,
+    /// System call that the task is in.
+    pub system_call: Option<i32>,
+    /// Its second and third argument.
+    pub arguments: [u64; 2],
+    /// Who woke it; `None` when nobody was seen.
+    pub waker: Option<Waker>,
+}
+
+/// Who woke a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waker {
+    /// A process.
+    Process(ProcessKey),
+    /// An interrupt.
+    Interrupt,
+}
+
+/// Who had the CPU while a task waited for it, nanoseconds of one wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Behind {
+    /// The same process or container.
+    pub own: u64,
+    /// Another one.
+    pub other: u64,
+    /// A kernel thread.
+    pub kernel: u64,
+    /// Nobody.
+    pub idle: u64,
+    /// Processes of `other`, with their parts; pid 0 for none.
+    pub others: [(ProcessKey, u64); NEIGHBOURS],
+}
+
+/// What a task did since the last account of it.
+#[derive(Debug)]
+pub struct Account<'a> {
+    /// The process.
+    pub process: ProcessKey,
+    /// Thread name.
+    pub comm: &'a [u8],
+    /// Switches away because it blocked.
+    pub voluntary: u64,
+    /// Switches away while it could have gone on.
+    pub involuntary: u64,
+    /// Time on run queues, nanoseconds.
+    pub queued_nanos: u64,
+}
+
 /// A cursor over the fields of a record.
 struct Fields<'a>(&'a [u8]);
 
@@ -113,6 +180,10 @@ pub fn parse(record: &[u8]) -> Option<Event<'_>> {
         sample(record).map(Event::Sample)
     } else if kind == EventKind::Stolen as u32 {
         sample(record).map(Event::Stolen)
+    } else if kind == EventKind::Wait as u32 {
+        wait(record).map(Event::Wait)
+    } else if kind == EventKind::Account as u32 {
+        account(record).map(Event::Account)
     } else if kind == EventKind::Exec as u32 {
         exec(record)
     } else if kind == EventKind::Fork as u32 {
@@ -131,6 +202,99 @@ pub fn parse(record: &[u8]) -> Option<Event<'_>> {
 const _: () = assert!(size_of::<SampleHeader>() == 64);
 const _: () = assert!(size_of::<ProcessEvent>() == 32);
 const _: () = assert!(size_of::<ExecEvent>() == 288);
+const _: () = assert!(size_of::<WaitDetail>() == 192);
+const _: () = assert!(size_of::<TaskAccount>() == 64);
+
+/// The first record of several that lie one after the other, as an iterator writes them, and the
+/// rest; `None` at the end, or when the record is not one that has a length.
+pub fn split_first(records: &[u8]) -> Option<(&[u8], &[u8])> {
+    let kind = Fields(records).u32()?;
+    let length = if kind == EventKind::Account as u32 {
+        size_of::<TaskAccount>()
+    } else if kind == EventKind::Wait as u32 {
+        let header = size_of::<WaitDetail>();
+        let mut counts = Fields(records.get(header + size_of::<SampleHeader>() - 8..)?);
+        let frames = counts.u32()?.saturating_add(counts.u32()?) as usize;
+        header + size_of::<SampleHeader>() + frames.checked_mul(8)?
+    } else {
+        return None;
+    };
+    records.split_at_checked(length)
+}
+
+const NOBODY: ProcessKey = ProcessKey {
+    pid: 0,
+    start_time_nanos: 0,
+};
+
+fn wait(record: &[u8]) -> Option<Wait<'_>> {
+    let (detail, rest) = record.split_at_checked(size_of::<WaitDetail>())?;
+    let mut fields = Fields(detail);
+    let _kind = fields.u32()?;
+    let flags = fields.u32()?;
+    let blocked_nanos = fields.u64()?;
+    let queued_nanos = fields.u64()?;
+    let mut behind = Behind {
+        own: fields.u64()?,
+        other: fields.u64()?,
+        kernel: fields.u64()?,
+        idle: fields.u64()?,
+        others: [(NOBODY, 0); NEIGHBOURS],
+    };
+    for neighbour in &mut behind.others {
+        let pid = fields.u32()?;
+        let _reserved = fields.u32()?;
+        let start_time_nanos = fields.u64()?;
+        let process = ProcessKey {
+            pid,
+            start_time_nanos,
+        };
+        *neighbour = (process, fields.u64()?);
+    }
+    let task_state = fields.u32()?;
+    let system_call = fields.u32()?.cast_signed();
+    let waker_pid = fields.u32()?;
+    let _reserved = fields.u32()?;
+    let arguments = [fields.u64()?, fields.u64()?];
+    let waker = ProcessKey {
+        pid: waker_pid,
+        start_time_nanos: fields.u64()?,
+    };
+    Some(Wait {
+        sample: sample(rest)?,
+        flags,
+        blocked_nanos,
+        queued_nanos,
+        behind,
+        task_state,
+        arguments,
+        system_call: (system_call != NO_SYSTEM_CALL).then_some(system_call),
+        waker: match waker_pid {
+            0 => None,
+            WAKER_INTERRUPT => Some(Waker::Interrupt),
+            _ => Some(Waker::Process(waker)),
+        },
+    })
+}
+
+fn account(record: &[u8]) -> Option<Account<'_>> {
+    let mut fields = Fields(record);
+    let _kind = fields.u32()?;
+    let pid = fields.u32()?;
+    let _tid = fields.u32()?;
+    let _reserved = fields.u32()?;
+    let start_time_nanos = fields.u64()?;
+    Some(Account {
+        process: ProcessKey {
+            pid,
+            start_time_nanos,
+        },
+        voluntary: fields.u64()?,
+        involuntary: fields.u64()?,
+        queued_nanos: fields.u64()?,
+        comm: text(fields.take(COMM_LEN)?),
+    })
+}
 
 fn sample(record: &[u8]) -> Option<Sample<'_>> {
     let mut fields = Fields(record);
@@ -160,7 +324,7 @@ fn sample(record: &[u8]) -> Option<Sample<'_>> {
         comm,
         kernel_thread: flags & FLAG_KERNEL_THREAD != 0,
         user_mode: flags & FLAG_USER_MODE != 0,
-        truncated: walk_end == WalkEnd::Truncated as u32,
+        truncated: walk_end == WalkEnd::Truncated as u32 || walk_end == WalkEnd::NotCurrent as u32,
         stolen_nanos,
         kernel,
         user,

@@ -7,6 +7,7 @@ use aya::{
     maps::{Map, MapData, RingBuf},
     programs::{BtfTracePoint, ProgramError},
 };
+use evenkeel_abi::{StackHook, WAITS_OFF_CPU, WAITS_RUN_QUEUE, WAITS_SCHEDULER};
 use evenkeel_otlp::scale_table::ScaleTables;
 
 use super::{
@@ -18,10 +19,14 @@ use super::{
     mapped_array::{MappedArray, MappedArrayError, MappedWord},
     method::Method,
     object::{Object, ObjectError},
-    part,
+    part::{
+        self,
+        scheduler::{GROUP_FIELDS, WAIT_FIELDS},
+    },
     probe::{Hook, Program, State},
     raw_tracepoint::RawTracepoint,
     sampling::Sampling,
+    self_interrupts::SelfInterrupts,
     self_test,
 };
 use crate::signal::{Signal, host::StealClock, syscalls};
@@ -29,6 +34,10 @@ use crate::signal::{Signal, host::StealClock, syscalls};
 /// Ring-buffer bytes for each CPU: two seconds of samples with the deepest stacks (99 Hz, 5 KiB)
 /// are 1 MiB; ordinary ones are 300 bytes.
 const RING_BYTES_PER_CPU: usize = 256 << 10;
+/// Takes the user stacks of waits by another hook than the best one of this kernel (`interrupt`, `exit`
+/// or `none`). For the project's own tests, which compare them.
+const STACK_HOOK_VARIABLE: &str = "EVENKEEL_STACK_HOOK";
+
 /// Smallest and largest ring buffer.
 const RING_BYTES: std::ops::RangeInclusive<usize> = 1 << 20..=16 << 20;
 
@@ -68,6 +77,8 @@ pub struct CaptureSettings {
     pub frequency: u64,
     /// Signals that are on.
     pub signals: Vec<Signal>,
+    /// Waiting of which one sample is taken, nanoseconds.
+    pub wait_period_nanos: u64,
     /// Which system calls are measured one by one, and what that may cost.
     pub syscalls: syscalls::Settings,
 }
@@ -77,6 +88,7 @@ pub struct CaptureSettings {
 pub struct Kernel {
     ebpf: Ebpf,
     sampling: Sampling,
+    self_interrupts: SelfInterrupts,
     arrays: HashMap<&'static str, Arc<MappedArray>>,
     programs: Vec<(&'static Program, State)>,
     basis: Basis,
@@ -103,10 +115,7 @@ impl Kernel {
         let mut globals = Globals::from_btf(&btf);
         drop(btf);
         globals.set("WALK_USER_STACKS", 1);
-        globals.set(
-            "RUN_QUEUE",
-            u64::from(settings.signals.contains(&Signal::Scheduler)),
-        );
+        set_waits(&mut globals, settings);
         let (steal_lacking, steal_doubt) = steal(&mut globals, settings, proc_root, sys_root);
         withdraw_dependents(&mut globals);
 
@@ -141,12 +150,13 @@ impl Kernel {
             sampling: &mut sampling,
         };
         let mut programs = Vec::new();
-        for program in part::programs() {
+        let has_a_place = |program: &&Program| program.has_a_place(&globals);
+        for program in part::programs().filter(has_a_place) {
             let wanted = |signal| settings.signals.contains(signal);
-            let state = if program.serves.iter().any(wanted) {
-                attach(program, &mut attaching)
-            } else {
+            let state = if !program.serves.iter().any(wanted) {
                 State::Off("not enabled".into())
+            } else {
+                attach(program, &mut attaching)
             };
             if let State::Failed(reason) = &state {
                 tracing::warn!(
@@ -173,6 +183,12 @@ impl Kernel {
             steal_doubt,
         };
         let map_bytes = map_memory::by_map(&ebpf, proc_root);
+        let mut self_interrupts = SelfInterrupts::new(ebpf.take_map("SELF_INTERRUPTS"));
+        if basis.globals.get("STACK_HOOK") == Some(StackHook::Interrupt as u64)
+            && let Some(reason) = self_interrupts.follow(&online)
+        {
+            tracing::warn!(reason, "Waits on some CPUs have no user stack.");
+        }
         let mut arrays = HashMap::new();
         for array in part::arrays() {
             let words = array.entries(cpu_limit, settings) * array.words;
@@ -194,6 +210,7 @@ impl Kernel {
         let kernel = Self {
             ebpf,
             sampling,
+            self_interrupts,
             arrays,
             programs,
             basis,
@@ -211,9 +228,17 @@ impl Kernel {
         let Self {
             ebpf,
             sampling,
+            self_interrupts,
             programs,
+            basis,
             ..
         } = self;
+        if basis.globals.get("STACK_HOOK") == Some(StackHook::Interrupt as u64)
+            && let Some(reason) = self_interrupts.follow(online)
+        {
+            tracing::debug!(reason, "Waits on some CPUs have no user stack.");
+        }
+        self_interrupts.drain();
         let Some((_, state)) = programs
             .iter_mut()
             .find(|(program, state)| program.hook == Hook::CpuClock && state.is_on())
@@ -308,6 +333,11 @@ impl Kernel {
         &self.map_bytes
     }
 
+    /// A program of the object.
+    pub(super) fn program_mut(&mut self, name: &str) -> Option<&mut aya::programs::Program> {
+        self.ebpf.program_mut(name)
+    }
+
     /// The loaded object, for run times and map sizes.
     pub(super) fn ebpf(&self) -> &Ebpf {
         &self.ebpf
@@ -327,7 +357,6 @@ fn load(
     bounds[..tables.bounds.len()].copy_from_slice(&tables.bounds);
     let self_pid = u64::from(std::process::id());
     let syscall_tables = part::syscalls::Tables::new(&settings.syscalls, cpu_limit);
-    let banks = u32::try_from(cpu_limit).unwrap_or(u32::MAX);
     let ring_bytes = (cpu_limit * RING_BYTES_PER_CPU)
         .next_power_of_two()
         .clamp(*RING_BYTES.start(), *RING_BYTES.end());
@@ -342,7 +371,6 @@ fn load(
         .override_global("SCALE_FIRST", &tables.first, true)
         .override_global("SCALE_BOUNDS", &bounds, true)
         .override_global("SELF_PID", &self_pid, true)
-        .map_max_entries("STEAL_SEEN", banks)
         .map_max_entries("EVENTS", ring_bytes as u32);
     syscall_tables.set(&mut loader);
     for array in part::arrays() {
@@ -380,6 +408,32 @@ fn prove(
     findings
 }
 
+/// Which waits are measured, and how they are sampled.
+fn set_waits(globals: &mut Globals, settings: &CaptureSettings) {
+    let mut waits = 0;
+    for (signal, bit) in [
+        (Signal::OffCpu, WAITS_OFF_CPU),
+        (Signal::RunQueue, WAITS_RUN_QUEUE),
+        (Signal::Scheduler, WAITS_SCHEDULER),
+    ] {
+        if settings.signals.contains(&signal) {
+            waits |= bit;
+        }
+    }
+    globals.set("WAITS", waits);
+    let period = settings.wait_period_nanos.max(1);
+    globals.set("WAIT_PERIOD", period);
+    globals.set("WAIT_PERIOD_RECIPROCAL", (1 << 52) / period);
+    if let Some(hook) = std::env::var_os(STACK_HOOK_VARIABLE) {
+        let hook = match hook.to_str() {
+            Some("interrupt") => StackHook::Interrupt,
+            Some("exit") => StackHook::Exit,
+            _ => StackHook::None,
+        };
+        globals.set("STACK_HOOK", hook as u64);
+    }
+}
+
 /// Turns off what rests on a field that is missing or did not prove right.
 fn withdraw_dependents(globals: &mut Globals) {
     if globals.lacking(STEAL_FIELDS).is_some() {
@@ -387,6 +441,13 @@ fn withdraw_dependents(globals: &mut Globals) {
     }
     if globals.lacking(REGISTERS).is_some() {
         globals.set("WALK_USER_STACKS", 0);
+    }
+    if globals.lacking(WAIT_FIELDS).is_some() {
+        globals.set("HAS_WAIT_FIELDS", 0);
+        globals.set("WAITS", 0);
+    }
+    if globals.lacking(GROUP_FIELDS).is_some() {
+        globals.set("HAS_TASK_GROUP", 0);
     }
 }
 

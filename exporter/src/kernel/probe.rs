@@ -1,5 +1,7 @@
 //! The kernel programs, what each needs and which signals it serves, and what became of each.
 
+use evenkeel_abi::StackHook;
+
 use super::globals::Globals;
 use crate::signal::Signal;
 
@@ -12,6 +14,8 @@ pub enum Hook {
     Bursts(&'static str),
     /// The cpu-clock timer of every online CPU.
     CpuClock,
+    /// An iterator over objects of the kernel, which runs when user space reads it.
+    Iterator(&'static str),
 }
 
 /// A kernel program. The tables of all programs are in `kernel/part/`.
@@ -32,16 +36,29 @@ pub struct Program {
 }
 
 impl Program {
+    /// Whether it is part of how this kernel is measured: of hooks that do the same, one is.
+    pub fn has_a_place(&self, globals: &Globals) -> bool {
+        let hook = match self.name {
+            "irq_work_entry" => StackHook::Interrupt,
+            "sched_exit_tp" => StackHook::Exit,
+            _ => return true,
+        };
+        globals.get("STACK_HOOK") == Some(hook as u64)
+    }
+
     /// Why it cannot run on this kernel, if so.
     pub fn lacking(&self, globals: &Globals) -> Option<String> {
-        globals.lacking(self.needs).or_else(|| {
-            // Without the argument, the state is read from the task.
-            let reads_state =
-                self.name == "sched_switch" && globals.get("HAS_PREV_STATE_ARGUMENT") != Some(1);
-            reads_state
-                .then(|| globals.lacking(&["TASK_STATE"]))
-                .flatten()
-        })
+        let has_hook = globals.lacking(&[self.name]);
+        has_hook
+            .or_else(|| globals.lacking(self.needs))
+            .or_else(|| {
+                // Without the argument, the state is read from the task.
+                let reads_state = matches!(self.name, "sched_switch" | "task_walk")
+                    && globals.get("HAS_PREV_STATE_ARGUMENT") != Some(1);
+                reads_state
+                    .then(|| globals.lacking(&["TASK_STATE"]))
+                    .flatten()
+            })
     }
 }
 

@@ -14,6 +14,11 @@ const DEFAULT_FREQUENCY: u64 = 99;
 const WINDOWS: RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(600);
 const DEFAULT_WINDOW: Duration = Duration::from_secs(10);
 
+/// Waiting for which one sample is taken. Shorter periods cost more than they show: the kernel stretches
+/// them anyway where more than 150 samples a second would fall on a CPU.
+const WAIT_PERIODS: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_secs(1);
+const DEFAULT_WAIT_PERIOD: Duration = Duration::from_millis(10);
+
 /// Processes that can be named by `--pid`.
 const PIDS: usize = 1024;
 
@@ -36,6 +41,9 @@ pub struct CaptureArguments {
     /// [env: EVENKEEL_DISABLE]
     #[arg(long, value_name = "LIST")]
     pub disable: Option<String>,
+    /// Sample one wait for so much waiting, 1ms to 1s [default: 10ms] [env: EVENKEEL_WAIT_PERIOD]
+    #[arg(long, value_name = "TIME")]
+    pub wait_period: Option<String>,
     /// Keep profile samples of these processes only, separated by commas; metrics are of the whole
     /// node all the same
     #[arg(long, value_name = "PIDS")]
@@ -92,6 +100,20 @@ pub fn capture_options(
             }
         },
     };
+    let wait_period = match given(
+        &arguments.wait_period,
+        "--wait-period",
+        "EVENKEEL_WAIT_PERIOD",
+    ) {
+        None => DEFAULT_WAIT_PERIOD,
+        Some((setting, value)) => match humantime::parse_duration(&value) {
+            Ok(period) if WAIT_PERIODS.contains(&period) => period,
+            _ => {
+                refuse(setting, &value, "a time from 1ms to 1s, such as 10ms");
+                DEFAULT_WAIT_PERIOD
+            }
+        },
+    };
     let mut list = |setting: Option<(&'static str, String)>| -> Option<Vec<Signal>> {
         let (setting, value) = setting?;
         if value.trim() == "all" {
@@ -143,6 +165,7 @@ pub fn capture_options(
         frequency,
         window,
         signals,
+        wait_period,
         pids,
         lines,
         detailed_samples: detail == Detail::Full,

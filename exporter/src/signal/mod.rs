@@ -5,10 +5,13 @@ pub mod host;
 mod interrupts;
 mod kind;
 mod network;
+mod off_cpu;
+mod run_queue;
 mod scheduler;
 pub mod status;
 pub mod stolen;
 mod syscalls;
+pub mod workload;
 
 use std::fmt::Debug;
 
@@ -16,7 +19,8 @@ use evenkeel_otlp::model::{Attribute, Metric, Point, PointValue};
 use evenkeel_semconv::MetricDescriptor;
 
 pub use self::kind::{Signal, UnknownSignal};
-use crate::{identity::Roots, kernel::Kernel};
+pub use self::off_cpu::BlockedTime;
+use crate::{capture::CaptureOptions, identity::Roots, kernel::Kernel};
 
 const NANOS: f64 = 1e9;
 
@@ -45,16 +49,20 @@ pub struct SignalAccount {
 }
 
 /// The signals of that kind that are on.
-pub fn kernel_signals(on: &[Signal], _roots: &Roots) -> Vec<Box<dyn KernelSignal>> {
-    let all: [Box<dyn KernelSignal>; 5] = [
-        Box::new(scheduler::Scheduler),
+pub fn kernel_signals(options: &CaptureOptions, _roots: &Roots) -> Vec<Box<dyn KernelSignal>> {
+    let all: [Box<dyn KernelSignal>; 7] = [
+        Box::new(off_cpu::OffCpu),
+        Box::new(run_queue::RunQueue),
+        Box::new(scheduler::Scheduler {
+            wait_period_seconds: options.wait_period.as_secs_f64(),
+        }),
         Box::new(interrupts::Interrupts),
         Box::new(network::Network),
         Box::new(syscalls::Syscalls),
         Box::new(block_io::BlockIo),
     ];
     all.into_iter()
-        .filter(|signal| on.contains(&signal.signal()))
+        .filter(|signal| options.signals.contains(&signal.signal()))
         .collect()
 }
 

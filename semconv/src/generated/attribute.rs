@@ -38,6 +38,9 @@ pub const EVENKEEL_BPF_OBJECT_HASH: &str = "evenkeel.bpf.object.hash";
 /// The sample belongs to the process tree of the recorded command.
 pub const EVENKEEL_COMMAND_TREE: &str = "evenkeel.command.tree";
 
+/// Why a task left the CPU.
+pub const EVENKEEL_CONTEXT_SWITCH_TYPE: &str = "evenkeel.context_switch.type";
+
 /// Why the task was put on the run queue.
 pub const EVENKEEL_CPU_RUN_QUEUE_ENQUEUE_REASON: &str = "evenkeel.cpu.run_queue.enqueue.reason";
 
@@ -71,6 +74,12 @@ pub const EVENKEEL_METHOD_CLOCK_COST: &str = "evenkeel.method.clock.cost";
 /// Lower-case hexadecimal hash over everything that can differ between two hosts that run the same BPF object.
 pub const EVENKEEL_METHOD_FINGERPRINT: &str = "evenkeel.method.fingerprint";
 
+/// What a blocked task waited for.
+pub const EVENKEEL_OFF_CPU_REASON: &str = "evenkeel.off_cpu.reason";
+
+/// The executable name of the process that ended the wait, or `\[interrupt\]`.
+pub const EVENKEEL_OFF_CPU_WAKER: &str = "evenkeel.off_cpu.waker";
+
 /// The resource that tasks waited for, as in `/proc/pressure`.
 pub const EVENKEEL_PRESSURE_RESOURCE: &str = "evenkeel.pressure.resource";
 
@@ -82,6 +91,12 @@ pub const EVENKEEL_PROGRAM_NAME: &str = "evenkeel.program.name";
 
 /// The command that was recorded, arguments separated by blanks.
 pub const EVENKEEL_RECORDING_COMMAND: &str = "evenkeel.recording.command";
+
+/// Who had the CPU while a ready task waited for it.
+pub const EVENKEEL_RUN_QUEUE_BEHIND: &str = "evenkeel.run_queue.behind";
+
+/// The service name of those that had the CPU, `\[kernel\]` or, for all beyond the worst three, `\[rest\]`.
+pub const EVENKEEL_RUN_QUEUE_NEIGHBOUR: &str = "evenkeel.run_queue.neighbour";
 
 /// The signal, as the command line names it.
 pub const EVENKEEL_SIGNAL_NAME: &str = "evenkeel.signal.name";
@@ -263,6 +278,11 @@ pub static ALL: &[AttributeDescriptor] = &[
         kind: AttributeKind::Boolean,
     },
     AttributeDescriptor {
+        name: EVENKEEL_CONTEXT_SWITCH_TYPE,
+        description: "Why a task left the CPU.",
+        kind: AttributeKind::Enum(&["voluntary", "involuntary", "idle"]),
+    },
+    AttributeDescriptor {
         name: EVENKEEL_CPU_RUN_QUEUE_ENQUEUE_REASON,
         description: "Why the task was put on the run queue.",
         kind: AttributeKind::Enum(&["wakeup", "new", "preempted"]),
@@ -318,6 +338,16 @@ pub static ALL: &[AttributeDescriptor] = &[
         kind: AttributeKind::String,
     },
     AttributeDescriptor {
+        name: EVENKEEL_OFF_CPU_REASON,
+        description: "What a blocked task waited for.",
+        kind: AttributeKind::Enum(&["disk_io", "lock", "condition", "network", "timer", "pipe", "poll", "page_fault", "stopped", "child", "idle", "other"]),
+    },
+    AttributeDescriptor {
+        name: EVENKEEL_OFF_CPU_WAKER,
+        description: "The executable name of the process that ended the wait, or `[interrupt]`.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
         name: EVENKEEL_PRESSURE_RESOURCE,
         description: "The resource that tasks waited for, as in `/proc/pressure`.",
         kind: AttributeKind::Enum(&["cpu", "memory", "io", "irq"]),
@@ -338,6 +368,16 @@ pub static ALL: &[AttributeDescriptor] = &[
         kind: AttributeKind::String,
     },
     AttributeDescriptor {
+        name: EVENKEEL_RUN_QUEUE_BEHIND,
+        description: "Who had the CPU while a ready task waited for it.",
+        kind: AttributeKind::Enum(&["throttled", "own", "other", "kernel"]),
+    },
+    AttributeDescriptor {
+        name: EVENKEEL_RUN_QUEUE_NEIGHBOUR,
+        description: "The service name of those that had the CPU, `[kernel]` or, for all beyond the worst three, `[rest]`.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
         name: EVENKEEL_SIGNAL_NAME,
         description: "The signal, as the command line names it.",
         kind: AttributeKind::Enum(&["on_cpu", "off_cpu", "stolen", "run_queue", "scheduler", "host", "interrupts", "network", "syscalls", "block_io", "platform"]),
@@ -355,7 +395,7 @@ pub static ALL: &[AttributeDescriptor] = &[
     AttributeDescriptor {
         name: EVENKEEL_STACK_END,
         description: "How a walk of a user stack ended.",
-        kind: AttributeKind::Enum(&["complete", "truncated", "bad_frame_pointer", "read_fault", "bad_return_address", "no_user_stack"]),
+        kind: AttributeKind::Enum(&["complete", "truncated", "bad_frame_pointer", "read_fault", "bad_return_address", "no_user_stack", "not_current"]),
     },
     AttributeDescriptor {
         name: EVENKEEL_SYSCALL_AGE,
@@ -590,6 +630,16 @@ pub mod value {
         pub const STEAL: &str = "steal";
     }
 
+    /// Values of `evenkeel.context_switch.type`.
+    pub mod evenkeel_context_switch_type {
+        /// It blocked.
+        pub const VOLUNTARY: &str = "voluntary";
+        /// It could have gone on: its time was up, another task took its place, or it yielded.
+        pub const INVOLUNTARY: &str = "involuntary";
+        /// It was the idle task.
+        pub const IDLE: &str = "idle";
+    }
+
     /// Values of `evenkeel.cpu.run_queue.enqueue.reason`.
     pub mod evenkeel_cpu_run_queue_enqueue_reason {
         /// The task was woken.
@@ -680,6 +730,34 @@ pub mod value {
         pub const VERY_SLOW: &str = "very_slow";
     }
 
+    /// Values of `evenkeel.off_cpu.reason`.
+    pub mod evenkeel_off_cpu_reason {
+        /// Block or file I/O.
+        pub const DISK_IO: &str = "disk_io";
+        /// A lock: a mutex, a semaphore, a file lock.
+        pub const LOCK: &str = "lock";
+        /// A condition variable, a queue or another futex that is no lock.
+        pub const CONDITION: &str = "condition";
+        /// A socket.
+        pub const NETWORK: &str = "network";
+        /// Time: a sleep or a timer.
+        pub const TIMER: &str = "timer";
+        /// A pipe or a terminal.
+        pub const PIPE: &str = "pipe";
+        /// Any of several files: poll, select, epoll.
+        pub const POLL: &str = "poll";
+        /// Memory: a page that had to be read or freed.
+        pub const PAGE_FAULT: &str = "page_fault";
+        /// A signal or a debugger stopped it.
+        pub const STOPPED: &str = "stopped";
+        /// The end of another process or thread.
+        pub const CHILD: &str = "child";
+        /// Work: it has nothing to do. Kernel threads in their main loops, and user threads that waited for a request or a condition the whole window.
+        pub const IDLE: &str = "idle";
+        /// Something else.
+        pub const OTHER: &str = "other";
+    }
+
     /// Values of `evenkeel.pressure.resource`.
     pub mod evenkeel_pressure_resource {
         /// CPU time.
@@ -698,6 +776,18 @@ pub mod value {
         pub const SOME: &str = "some";
         /// All non-idle tasks were stalled at once.
         pub const FULL: &str = "full";
+    }
+
+    /// Values of `evenkeel.run_queue.behind`.
+    pub mod evenkeel_run_queue_behind {
+        /// Nobody had to: the own CPU quota was used up.
+        pub const THROTTLED: &str = "throttled";
+        /// Tasks of the same process or container.
+        pub const OWN: &str = "own";
+        /// Tasks of another process or container.
+        pub const OTHER: &str = "other";
+        /// The kernel: its threads, or a CPU that woke up from idle.
+        pub const KERNEL: &str = "kernel";
     }
 
     /// Values of `evenkeel.signal.name`.
@@ -752,6 +842,8 @@ pub mod value {
         pub const BAD_RETURN_ADDRESS: &str = "bad_return_address";
         /// There was no user stack: a kernel thread or a task that is exiting.
         pub const NO_USER_STACK: &str = "no_user_stack";
+        /// The task was not running, so that its user memory could not be read: its wait goes on, or nothing hit it when it returned.
+        pub const NOT_CURRENT: &str = "not_current";
     }
 
     /// Values of `evenkeel.syscall.age`.

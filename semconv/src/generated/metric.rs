@@ -13,6 +13,16 @@ pub static EVENKEEL_CPU_CONTEXT_SWITCHES: MetricDescriptor = MetricDescriptor {
     attributes: &[],
 };
 
+/// Tasks running or ready on a CPU, sampled with the frequency of the profiles. Histogram in `{task}`.
+pub static EVENKEEL_CPU_RUN_QUEUE_LENGTH: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.cpu.run_queue.length",
+    unit: "{task}",
+    description: "Tasks running or ready on a CPU, sampled with the frequency of the profiles.",
+    instrument: Instrument::Histogram,
+    number: Number::Double,
+    attributes: &[],
+};
+
 /// Time a runnable task waited on a run queue before it ran. Histogram in `s`.
 pub static EVENKEEL_CPU_RUN_QUEUE_WAIT_DURATION: MetricDescriptor = MetricDescriptor {
     name: "evenkeel.cpu.run_queue.wait.duration",
@@ -54,6 +64,21 @@ pub static EVENKEEL_CPU_STOLEN_UTILIZATION: MetricDescriptor = MetricDescriptor 
         MetricAttribute {
             name: attribute::CPU_LOGICAL_NUMBER,
             requirement: Requirement::OptIn,
+        },
+    ],
+};
+
+/// Context switches seen, by why the task left the CPU. Counter in `{context_switch}`.
+pub static EVENKEEL_CPU_SWITCHES: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.cpu.switches",
+    unit: "{context_switch}",
+    description: "Context switches seen, by why the task left the CPU.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_CONTEXT_SWITCH_TYPE,
+            requirement: Requirement::Required,
         },
     ],
 };
@@ -173,6 +198,21 @@ pub static EVENKEEL_MAP_MEMORY_USAGE: MetricDescriptor = MetricDescriptor {
         MetricAttribute {
             name: attribute::EVENKEEL_MAP_NAME,
             requirement: Requirement::Recommended,
+        },
+    ],
+};
+
+/// Time that tasks were blocked, by what they waited for. Counter in `s`.
+pub static EVENKEEL_OFF_CPU_TIME: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.off_cpu.time",
+    unit: "s",
+    description: "Time that tasks were blocked, by what they waited for.",
+    instrument: Instrument::Counter,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_OFF_CPU_REASON,
+            requirement: Requirement::Required,
         },
     ],
 };
@@ -541,6 +581,81 @@ pub static EVENKEEL_SYSCALL_SAMPLING_SKIPPED: MetricDescriptor = MetricDescripto
     attributes: &[],
 };
 
+/// Longest wait period in effect on any CPU. Gauge in `s`.
+pub static EVENKEEL_WAIT_PERIOD: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.wait.period",
+    unit: "s",
+    description: "Longest wait period in effect on any CPU.",
+    instrument: Instrument::Gauge,
+    number: Number::Double,
+    attributes: &[],
+};
+
+/// Time that the tasks of a container or service waited for a CPU, by who had it. Counter in `s`.
+pub static EVENKEEL_WORKLOAD_RUN_QUEUE_BEHIND_TIME: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.workload.run_queue.behind.time",
+    unit: "s",
+    description: "Time that the tasks of a container or service waited for a CPU, by who had it.",
+    instrument: Instrument::Counter,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_RUN_QUEUE_BEHIND,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Time that the tasks of a container or service waited for a CPU that others had, by whom. Counter in `s`.
+pub static EVENKEEL_WORKLOAD_RUN_QUEUE_NEIGHBOUR_TIME: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.workload.run_queue.neighbour.time",
+    unit: "s",
+    description: "Time that the tasks of a container or service waited for a CPU that others had, by whom.",
+    instrument: Instrument::Counter,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_RUN_QUEUE_NEIGHBOUR,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Time that the tasks of a container or service waited for a CPU. Counter in `s`.
+pub static EVENKEEL_WORKLOAD_RUN_QUEUE_TIME: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.workload.run_queue.time",
+    unit: "s",
+    description: "Time that the tasks of a container or service waited for a CPU.",
+    instrument: Instrument::Counter,
+    number: Number::Double,
+    attributes: &[],
+};
+
+/// CPU time that the hypervisor took from the tasks of a container or service. Counter in `s`.
+pub static EVENKEEL_WORKLOAD_STOLEN_TIME: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.workload.stolen.time",
+    unit: "s",
+    description: "CPU time that the hypervisor took from the tasks of a container or service.",
+    instrument: Instrument::Counter,
+    number: Number::Double,
+    attributes: &[],
+};
+
+/// Context switches of the tasks of a container or service. Counter in `{context_switch}`.
+pub static EVENKEEL_WORKLOAD_SWITCHES: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.workload.switches",
+    unit: "{context_switch}",
+    description: "Context switches of the tasks of a container or service.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_CONTEXT_SWITCH_TYPE,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
 /// Total CPU seconds broken down by different CPU modes. Counter in `s`.
 pub static PROCESS_CPU_TIME: MetricDescriptor = MetricDescriptor {
     name: "process.cpu.time",
@@ -608,9 +723,11 @@ pub static SYSTEM_UPTIME: MetricDescriptor = MetricDescriptor {
 /// Every metric, sorted by name.
 pub static ALL: &[&MetricDescriptor] = &[
     &EVENKEEL_CPU_CONTEXT_SWITCHES,
+    &EVENKEEL_CPU_RUN_QUEUE_LENGTH,
     &EVENKEEL_CPU_RUN_QUEUE_WAIT_DURATION,
     &EVENKEEL_CPU_STOLEN_TIME,
     &EVENKEEL_CPU_STOLEN_UTILIZATION,
+    &EVENKEEL_CPU_SWITCHES,
     &EVENKEEL_EXECUTABLE_TABLE_EVICTIONS,
     &EVENKEEL_EXPORT_QUEUE_LENGTH,
     &EVENKEEL_EXPORT_QUEUE_SIZE,
@@ -619,6 +736,7 @@ pub static ALL: &[&MetricDescriptor] = &[
     &EVENKEEL_EXPORT_WINDOWS,
     &EVENKEEL_HELPER_COST,
     &EVENKEEL_MAP_MEMORY_USAGE,
+    &EVENKEEL_OFF_CPU_TIME,
     &EVENKEEL_PRESSURE_STALL_TIME,
     &EVENKEEL_PROCESS_TABLE_EVICTIONS,
     &EVENKEEL_PROCESS_TABLE_SIZE,
@@ -646,6 +764,12 @@ pub static ALL: &[&MetricDescriptor] = &[
     &EVENKEEL_SYSCALL_SAMPLING_LONGEST,
     &EVENKEEL_SYSCALL_SAMPLING_RATE,
     &EVENKEEL_SYSCALL_SAMPLING_SKIPPED,
+    &EVENKEEL_WAIT_PERIOD,
+    &EVENKEEL_WORKLOAD_RUN_QUEUE_BEHIND_TIME,
+    &EVENKEEL_WORKLOAD_RUN_QUEUE_NEIGHBOUR_TIME,
+    &EVENKEEL_WORKLOAD_RUN_QUEUE_TIME,
+    &EVENKEEL_WORKLOAD_STOLEN_TIME,
+    &EVENKEEL_WORKLOAD_SWITCHES,
     &PROCESS_CPU_TIME,
     &PROCESS_MEMORY_USAGE,
     &SYSTEM_CPU_LOGICAL_COUNT,

@@ -7,7 +7,7 @@ mod interrupts;
 mod network;
 mod process;
 mod sampling;
-mod scheduler;
+pub mod scheduler;
 pub mod syscalls;
 mod task;
 

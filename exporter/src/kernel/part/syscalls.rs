@@ -61,25 +61,18 @@ pub fn shards(cpu_limit: usize) -> usize {
     cpu_limit.next_power_of_two().min(SHARDS)
 }
 
-/// Where the number of a call and its ABI are found.
-pub fn find_fields(btf: &Btf, globals: &mut Globals) {
-    // x86-64 keeps the number in `orig_ax`, arm64 in `syscallno`; the low half is read.
-    let number = btf
-        .member_offset("pt_regs", "orig_ax")
-        .or_else(|_| btf.member_offset("pt_regs", "syscallno"));
+/// Where the ABI of a call is found.
+pub fn find_abi(btf: &Btf, globals: &mut Globals) {
     // x86-64 has `TS_COMPAT` (arch/x86/include/asm/thread_info.h), arm64 `TIF_32BIT`
-    // (arch/arm64/include/asm/thread_info.h).
-    let (abi, bit) = if cfg!(target_arch = "aarch64") {
+    // (arch/arm64/include/asm/thread_info.h); the low half of the word is read.
+    let (word, bit) = if cfg!(target_arch = "aarch64") {
         ("thread_info.flags", 1 << 22)
     } else {
         ("thread_info.status", 1 << 1)
     };
-    let abi = btf.member_offset("task_struct", abi);
-    for (global, offset) in [("REGS_SYSTEM_CALL", number), ("TASK_ABI", abi)] {
-        match offset {
-            Ok(offset) => globals.set(global, u64::from(offset)),
-            Err(error) => globals.refuse(global, error.to_string()),
-        }
+    match btf.member_offset("task_struct", word) {
+        Ok(offset) => globals.set("TASK_ABI", u64::from(offset)),
+        Err(error) => globals.refuse("TASK_ABI", error.to_string()),
     }
     globals.set("ABI_IS_COMPAT", bit);
 }
