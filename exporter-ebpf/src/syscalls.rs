@@ -22,7 +22,7 @@ use evenkeel_abi::{
 };
 
 use crate::{
-    counters::{self, MMAPABLE, add_to, current_cpu},
+    counters::{self, MMAPABLE, current_cpu},
     globals::{self, ERROR_CLASS, SYSCALL_ROWS},
     histogram,
     task::{Task, field},
@@ -56,24 +56,36 @@ static SYSCALL_HISTOGRAMS: Array<Histogram, 1, MMAPABLE> = Array::new();
 #[repr(C)]
 pub struct SyscallStart {
     /// When it was entered (`bpf_ktime_get_ns`); 0 when the task is in no sampled call.
-    started: u64,
+    pub started: u64,
     /// The control word at its entry: the burst that it belongs to and the calls it stands for.
-    control: u64,
+    pub control: u64,
     /// Its row in `SYSCALL_ROWS`.
-    row: u64,
+    pub row: u64,
 }
 
 #[btf_map]
-static SYSCALL_STARTS: TaskStorage<SyscallStart> = TaskStorage::new();
+pub static SYSCALL_STARTS: TaskStorage<SyscallStart> = TaskStorage::new();
 
 /// The burst that is on and how many calls a sample stands for; 0 between bursts.
 #[inline(always)]
-fn control() -> u64 {
+pub fn control() -> u64 {
     match SYSCALL_CONTROL.get_ptr(0) {
         // SAFETY: it comes from the look-up.
         Some(word) => unsafe { word.read_volatile() },
         None => 0,
     }
+}
+
+/// Adds to a word of this CPU's bank. No other program writes it, and this one is not interrupted by
+/// itself, so that it need not be locked.
+///
+/// # Safety
+///
+/// `word` points into the bank.
+#[inline(always)]
+unsafe fn add_to(word: *mut u64, amount: u64) {
+    // SAFETY: by the caller's promise.
+    unsafe { word.write_volatile(word.read_volatile() + amount) }
 }
 
 /// How many calls a sample stands for.
@@ -84,7 +96,7 @@ fn mean_skip(control: u64) -> u64 {
 
 /// The row of a call of the running task. Calls of the 32-bit ABI have other numbers.
 #[inline(always)]
-fn row(task: Task, number: u32) -> u64 {
+pub fn row(task: Task, number: u32) -> u64 {
     if u64::from(task.abi()) & globals::ABI_IS_COMPAT.load() != 0 {
         return SyscallFamily::Compat as u64;
     }

@@ -100,10 +100,22 @@ pub const SAMPLED_WORD: usize = core::mem::offset_of!(SyscallBank, sampled) / 8;
 pub struct CallInFlight {
     /// Row of the call in the table of numbers: its family in the low 8 bits.
     pub row: u32,
-    /// 1 where the age is known.
-    pub is_age_known: u32,
-    /// Time since the call was entered, nanoseconds.
+    /// `KnownAge`.
+    pub known: u32,
+    /// The age, nanoseconds.
     pub age: u64,
+}
+
+/// What is known of the age of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum KnownAge {
+    /// Nothing.
+    Not = 0,
+    /// Time since it was entered.
+    SinceEntry,
+    /// Time since its task left the CPU in it: it is at least as old.
+    SinceLeft,
 }
 
 const _: () = assert!(size_of::<CallInFlight>() == 16);

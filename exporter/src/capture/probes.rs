@@ -58,12 +58,17 @@ impl Probes {
         let settings = CaptureSettings {
             frequency: options.frequency,
             signals: options.signals.clone(),
+            syscalls: options.syscalls.clone(),
             wait_period_nanos: u64::try_from(options.wait_period.as_nanos()).unwrap_or(u64::MAX),
         };
         let (mut kernel, events) = Kernel::start(&settings, &roots.proc, &roots.sys)?;
         if kernel.runs(TASK_WALK) {
             // The first walk begins the waits of all tasks; what it writes is of no window.
             let _ = walk(&mut kernel);
+        }
+        let mut signals = kernel_signals(options, roots);
+        for signal in &mut signals {
+            signal.start(&mut kernel);
         }
         describe_method(&kernel, host);
 
@@ -106,7 +111,7 @@ impl Probes {
             idle_stolen_nanos: stolen::idle_nanos(&kernel),
             is_limited: !options.pids.is_empty(),
             kernel,
-            signals: kernel_signals(options, roots),
+            signals,
             reader,
             assembly,
             cpus,

@@ -293,7 +293,10 @@ impl Kernel {
     /// Notes what has become of a program.
     pub fn report(&mut self, name: &str, reported: State) {
         let program = self.programs.iter_mut();
-        if let Some((_, state)) = program.into_iter().find(|(program, _)| program.name == name) {
+        if let Some((_, state)) = program
+            .into_iter()
+            .find(|(program, _)| program.name == name)
+        {
             *state = reported;
         }
     }

@@ -2,7 +2,10 @@
 
 use std::{collections::HashSet, ops::RangeInclusive, time::Duration};
 
-use super::problem::{Problem, Problems};
+use super::{
+    problem::{Problem, Problems},
+    syscalls::{SyscallArguments, syscall_settings},
+};
 use crate::{capture::CaptureOptions, signal::Signal};
 
 /// Samples a second. Above 1,000 the samples themselves would be a load (5 µs each).
@@ -52,6 +55,9 @@ pub struct CaptureArguments {
     /// [env: EVENKEEL_LINES]
     #[arg(long)]
     pub lines: bool,
+    /// Options of the signal `syscalls`.
+    #[command(flatten)]
+    pub syscalls: SyscallArguments,
 }
 
 /// How much samples say of themselves.
@@ -158,6 +164,19 @@ pub fn capture_options(
             }
         }
     };
+    let syscalls = syscall_settings(
+        given(
+            &arguments.syscalls.syscalls,
+            "--syscalls",
+            "EVENKEEL_SYSCALLS",
+        ),
+        given(
+            &arguments.syscalls.syscalls_budget,
+            "--syscalls-budget",
+            "EVENKEEL_SYSCALLS_BUDGET",
+        ),
+        problems,
+    );
     if signals.is_empty() {
         problems.push("every signal is turned off, so there is nothing to capture");
     }
@@ -168,6 +187,7 @@ pub fn capture_options(
         wait_period,
         pids,
         lines,
+        syscalls,
         detailed_samples: detail == Detail::Full,
     }
 }

@@ -38,6 +38,14 @@ pub(super) const PART: Part = Part {
             essential_to: &[Signal::Syscalls],
             loss: "ends of system calls are not seen",
         },
+        Program {
+            name: "calls_in_flight",
+            hook: Hook::Iterator("task"),
+            needs: &["TASK_FLAGS", "TASK_ON_CPU", "TASK_ABI", "REGS_SYSTEM_CALL"],
+            serves: &[Signal::Syscalls],
+            essential_to: &[],
+            loss: "calls that are under way are not seen",
+        },
     ],
     fields: &[],
     arrays: &[

@@ -116,7 +116,13 @@ impl Budget {
     /// A share of the CPU time of a host with so many CPUs. `attachment` is the thread's own CPU time
     /// for attaching and detaching once.
     pub(super) fn new(share: f64, cpus: usize, costs: Costs, attachment: f64) -> Self {
-        Self::with_seed(share, cpus, costs, attachment, RandomState::new().hash_one(0))
+        Self::with_seed(
+            share,
+            cpus,
+            costs,
+            attachment,
+            RandomState::new().hash_one(0),
+        )
     }
 
     fn with_seed(share: f64, cpus: usize, costs: Costs, attachment: f64, seed: u64) -> Self {
@@ -311,13 +317,23 @@ mod tests {
     #[test]
     fn lengths_are_random() {
         let mut budget = budget(0.01);
-        let plans: Vec<_> = (0..1000).map(|_| budget.draw(0.02, 0.4, 16, 0.05)).collect();
+        let plans: Vec<_> = (0..1000)
+            .map(|_| budget.draw(0.02, 0.4, 16, 0.05))
+            .collect();
         let mean = |of: fn(&Plan) -> Duration| {
             plans.iter().map(|plan| of(plan).as_secs_f64()).sum::<f64>() / 1000.0
         };
         assert!((mean(|plan| plan.burst) / 0.02 - 1.0).abs() < 0.01);
         assert!((mean(|plan| plan.gap) / 0.4 - 1.0).abs() < 0.03);
-        assert!(plans.iter().any(|plan| plan.gap > Duration::from_millis(560)));
-        assert!(plans.iter().any(|plan| plan.gap < Duration::from_millis(240)));
+        assert!(
+            plans
+                .iter()
+                .any(|plan| plan.gap > Duration::from_millis(560))
+        );
+        assert!(
+            plans
+                .iter()
+                .any(|plan| plan.gap < Duration::from_millis(240))
+        );
     }
 }

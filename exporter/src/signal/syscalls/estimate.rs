@@ -114,10 +114,9 @@ pub(super) fn weigh(
     }
     let by_shard = by_shard(&growth.looks, &undisturbed, shards);
     // All words of a histogram of a shard follow each other, its sum at the end.
-    for run in growth
-        .durations
-        .chunk_by(|a, b| a.place == b.place && histogram(layout, a.word) == histogram(layout, b.word))
-    {
+    for run in growth.durations.chunk_by(|a, b| {
+        a.place == b.place && histogram(layout, a.word) == histogram(layout, b.word)
+    }) {
         let Some(first) = run.first() else { continue };
         let Some(histogram) = histogram(layout, first.word) else {
             continue;
@@ -165,7 +164,9 @@ fn by_shard(looks: &[Looks], undisturbed: &[f64], shards: usize) -> Vec<f64> {
                 let pairs = looks.iter().zip(undisturbed);
                 pairs.skip(shard).step_by(shards.max(1))
             };
-            let watched: f64 = of_shard().map(|(looks, _)| looks.watched as f64 + 1.0).sum();
+            let watched: f64 = of_shard()
+                .map(|(looks, _)| looks.watched as f64 + 1.0)
+                .sum();
             let calls_per_second: f64 = of_shard()
                 .map(|(looks, seconds)| (looks.watched as f64 + 1.0) / seconds)
                 .sum();
@@ -231,8 +232,7 @@ impl Estimate {
 impl Weighed {
     /// Calls of all families.
     pub(super) fn calls(&self, layout: Layout) -> f64 {
-        let families: Range<usize> =
-            layout.calls(0)..layout.calls(evenkeel_abi::SYSCALL_FAMILIES);
+        let families: Range<usize> = layout.calls(0)..layout.calls(evenkeel_abi::SYSCALL_FAMILIES);
         self.counted[families].iter().sum()
     }
 }
@@ -288,7 +288,9 @@ mod tests {
         };
         let mut sum = 0;
         for (nanos, number) in durations {
-            growth.durations.push(count(slots.start + slot_of(*nanos), *number));
+            growth
+                .durations
+                .push(count(slots.start + slot_of(*nanos), *number));
             sum += nanos * number;
         }
         growth.durations.push(count(LAYOUT.sum(0), sum));
@@ -336,7 +338,10 @@ mod tests {
         let made = (0.02 / 270e-9) as u64;
         let of = |busy: f64| {
             let mut estimate = Estimate::new(LAYOUT);
-            estimate.end(watch, weigh(LAYOUT, &growth(made, &[]), watch, &[busy], costs, 1));
+            estimate.end(
+                watch,
+                weigh(LAYOUT, &growth(made, &[]), watch, &[busy], costs, 1),
+            );
             calls(&estimate.words(1.0, None)) - made as f64
         };
         let unwatched = 0.98 / 120e-9;
@@ -380,6 +385,9 @@ mod tests {
             sampled: watched,
         });
         let by_shard = by_shard(&looks, &[0.5, 1.0, 1.0, 1.0], 2);
-        assert!((by_shard[0] - 0.5).abs() < 0.01 && by_shard[1] == 1.0, "{by_shard:?}");
+        assert!(
+            (by_shard[0] - 0.5).abs() < 0.01 && by_shard[1] == 1.0,
+            "{by_shard:?}"
+        );
     }
 }

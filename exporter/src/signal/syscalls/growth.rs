@@ -56,6 +56,12 @@ impl Growth {
         self.looks.iter().map(|looks| looks.watched).sum()
     }
 
+    /// Growth of a word of the banks on all CPUs.
+    pub(super) fn count(&self, word: usize) -> u64 {
+        let counts = self.counts.iter().filter(|count| count.word == word);
+        counts.map(|count| count.growth).sum()
+    }
+
     /// Calls sampled on all CPUs.
     pub(super) fn sampled(&self) -> u64 {
         self.looks.iter().map(|looks| looks.sampled).sum()

@@ -76,13 +76,20 @@ mod tests {
         assert_eq!(of(&[burst(5.0, 0.0, 1), burst(900.0, 0.0, 1)]), 0.0);
         assert_eq!(of(&[burst(900.0, 0.9, 1); 5]), 0.0);
         let skipped = of(&[burst(9000.0, 0.0, 16); 5]);
-        assert!((skipped - (5.0_f64 / 45_000.0).sqrt()).abs() < 1e-9, "{skipped}");
+        assert!(
+            (skipped - (5.0_f64 / 45_000.0).sqrt()).abs() < 1e-9,
+            "{skipped}"
+        );
         let uneven = |number: usize| {
             let both = [burst(100.0, 0.9, 1), burst(300.0, 0.9, 1)];
             of(&both.repeat(number))
         };
         // The rate is 2,000 ± 1,000 a second, known for a tenth of the time.
-        assert!((uneven(50) / (0.45 / 10.0) - 1.0).abs() < 0.5, "{}", uneven(50));
+        assert!(
+            (uneven(50) / (0.45 / 10.0) - 1.0).abs() < 0.5,
+            "{}",
+            uneven(50)
+        );
         assert!(uneven(200) < uneven(50) * 0.6);
     }
 }

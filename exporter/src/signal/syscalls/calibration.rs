@@ -1,0 +1,105 @@
+//! What watching costs on this host, and proof that what is read of a call is right.
+//!
+//! Both are found with calls of our own whose number is known.
+
+use std::{fs, io};
+
+use evenkeel_abi::SyscallFamily;
+use rustix::{
+    process::getppid,
+    time::{ClockId, clock_gettime},
+};
+
+use super::{budget::Costs, error_class, growth::Counted, layout::Layout, sampler::Hooks};
+use evenkeel_semconv::attribute::value::evenkeel_syscall_error_class as class;
+
+/// Calls in a loop that is timed: 0.3 to 1 ms, short enough that some pass undisturbed.
+const LOOP: u32 = 2000;
+
+/// Loops of a kind; the fastest counts.
+const LOOPS: u32 = 8;
+
+/// Calls that fail.
+const FAILING: u64 = 200;
+
+/// Calls that one sample stands for while watching alone is timed.
+const THINNED: u16 = 16;
+
+/// What was found.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Calibration {
+    /// What a call costs.
+    pub(super) costs: Costs,
+    /// CPU time of this thread for attaching and detaching once, seconds.
+    pub(super) attachment: f64,
+    /// Calls were told from those of the 32-bit ABI and had their numbers.
+    pub(super) families_are_right: bool,
+    /// Failing calls had their numbers and errors.
+    pub(super) errors_are_right: bool,
+}
+
+/// CPU time of this thread in seconds.
+pub(super) fn own_time() -> f64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+}
+
+/// The least time that a call takes now, in seconds.
+fn call() -> f64 {
+    let mut least = f64::INFINITY;
+    for _ in 0..LOOPS {
+        let start = own_time();
+        for _ in 0..LOOP {
+            // No library remembers it: each is a call.
+            let _ = getppid();
+        }
+        least = least.min(own_time() - start);
+    }
+    least / f64::from(LOOP)
+}
+
+/// Measures for about 30 ms, for some of which all calls of the host are watched.
+pub(super) fn calibrate(
+    hooks: &mut Hooks,
+    counted: &Counted,
+    layout: Layout,
+) -> io::Result<Calibration> {
+    let unwatched = call();
+    let before_attaching = own_time();
+    hooks.attach()?;
+    let attached = own_time();
+    hooks.watch(THINNED);
+    let thinned = call();
+    hooks.watch(1);
+    let before = counted.growth();
+    let measured = call();
+    for _ in 0..FAILING {
+        // No file has an empty name.
+        let _ = fs::symlink_metadata("");
+    }
+    let after = counted.growth();
+    let before_detaching = own_time();
+    hooks.detach();
+    let attachment = attached - before_attaching + own_time() - before_detaching;
+
+    let grown = |word: usize| after.count(word).saturating_sub(before.count(word));
+    // Without those that were still skipped when every call began to be sampled.
+    let made = u64::from(LOOP * (LOOPS - 1));
+    let not_found = error_class::CLASSES
+        .iter()
+        .position(|(name, _)| *name == class::NOT_FOUND)
+        .unwrap_or(0);
+    let file_errors = layout.errors(SyscallFamily::File as usize, not_found);
+    // Each call costs `call + sample / skip`, for two values of the skip.
+    let thinning = f64::from(THINNED);
+    let sample = ((measured - thinned) * thinning / (thinning - 1.0)).max(0.0);
+    Ok(Calibration {
+        costs: Costs {
+            call: (thinned - unwatched - sample / thinning).max(0.0),
+            sample,
+        },
+        attachment,
+        families_are_right: grown(layout.calls(SyscallFamily::Process as usize)) >= made,
+        errors_are_right: grown(file_errors) >= FAILING,
+    })
+}
