@@ -17,8 +17,8 @@ use aya_ebpf::{
     programs::BtfTracePointContext,
 };
 use evenkeel_abi::{
-    Counter, ERROR_CLASSES, ERROR_NUMBERS, Histogram, LISTED_SYSCALLS, SKIP_BITS, SYSCALL_FAMILIES,
-    SYSCALL_NUMBERS, SyscallBank, SyscallFamily,
+    CallRuns, Counter, ERROR_CLASSES, ERROR_NUMBERS, Histogram, LISTED_SYSCALLS, RUN_NANOS,
+    SKIP_BITS, SYSCALL_FAMILIES, SYSCALL_NUMBERS, SyscallBank, SyscallFamily,
 };
 
 use crate::{
@@ -136,7 +136,7 @@ pub fn sys_enter(context: BtfTracePointContext) -> i32 {
         return 0;
     };
     // SAFETY: only this program on this CPU touches these words, with preemption off.
-    unsafe {
+    let drawn = unsafe {
         let remaining = (*bank).remaining;
         if remaining > 1 {
             (*bank).remaining = remaining - 1;
@@ -144,11 +144,13 @@ pub fn sys_enter(context: BtfTracePointContext) -> i32 {
         }
         // Uniform on 1 ..= 2 * mean - 1: the mean is exact, and no pattern of calls keeps step.
         let skip = 1 + u64::from(bpf_get_prandom_u32()) % (2 * mean_skip(control) - 1);
-        (*bank).seen += (*bank).drawn;
+        let drawn = (*bank).drawn;
+        (*bank).seen += drawn;
         (*bank).sampled += 1;
         (*bank).drawn = skip;
         (*bank).remaining = skip;
-    }
+        drawn
+    };
     let task = Task::current();
     let row = row(task, context.arg::<u64>(1) as u32);
     // SAFETY: the index is below the number of families.
@@ -174,10 +176,34 @@ pub fn sys_enter(context: BtfTracePointContext) -> i32 {
     unsafe {
         (*start).control = control;
         (*start).row = row;
-        // Last, so that what is done here is not part of the call.
-        (*start).started = bpf_ktime_get_ns();
     }
+    // Last, so that what is done here is not part of the call.
+    // SAFETY: the helper takes nothing.
+    let now = unsafe { bpf_ktime_get_ns() };
+    // SAFETY: as above.
+    unsafe { (*start).started = now };
+    note_run(bank, task, row, drawn, now);
     0
+}
+
+/// Notes a run of calls by one thread. A time that another thread, an interrupt or idling has
+/// lengthened is none.
+#[inline(always)]
+fn note_run(bank: *mut SyscallBank, task: Task, row: u64, drawn: u64, now: u64) {
+    let tid = u64::from(task.tid());
+    // SAFETY: as in `sys_enter`.
+    unsafe {
+        let nanos = now.wrapping_sub((*bank).sampled_at);
+        let is_run = (*bank).sampled_tid == tid && nanos < drawn * RUN_NANOS;
+        (*bank).sampled_at = now;
+        (*bank).sampled_tid = tid;
+        if is_run {
+            let runs = (&raw mut (*bank).runs).cast::<CallRuns>().add(family(row));
+            (*runs).samples += 1;
+            (*runs).calls += drawn;
+            (*runs).nanos += nanos;
+        }
+    }
 }
 
 /// A call has returned to the entry code.

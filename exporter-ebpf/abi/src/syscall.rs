@@ -58,6 +58,24 @@ pub enum SyscallFamily {
     Compat,
 }
 
+/// A call that makes a thread's last sample and this one a run has at most so many nanoseconds for
+/// each call in between, on average. What 4 µs are lengthened by does not matter (4 %).
+pub const RUN_NANOS: u64 = 4096;
+
+/// Calls of threads that do next to nothing else: a thread was sampled twice in a row on a CPU,
+/// with less than `RUN_NANOS` for each of the calls between. Such threads make fewer calls while
+/// they are watched, which the estimate puts right.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct CallRuns {
+    /// Samples that were the later one of two.
+    pub samples: u64,
+    /// Calls from one to the other.
+    pub calls: u64,
+    /// Time from one to the other, nanoseconds.
+    pub nanos: u64,
+}
+
 /// State of the sampling on one CPU and what was counted there. Written only by programs on that
 /// CPU, with preemption off.
 #[repr(C)]
@@ -70,12 +88,18 @@ pub struct SyscallBank {
     pub seen: u64,
     /// Calls sampled.
     pub sampled: u64,
+    /// When the last sample was taken (`bpf_ktime_get_ns`).
+    pub sampled_at: u64,
+    /// Thread of the last sample.
+    pub sampled_tid: u64,
     /// Padding to a cache line.
-    pub reserved: [u64; 4],
+    pub reserved: [u64; 2],
     /// Calls entered, by family, each sample counting for the mean skip.
     pub calls: [u64; SYSCALL_FAMILIES],
     /// The same for the listed calls.
     pub listed: [u64; LISTED_SYSCALLS],
+    /// Runs of calls, by family: see `CallRuns`.
+    pub runs: [CallRuns; SYSCALL_FAMILIES],
     /// Calls that failed, by family and class; all of a burst, not samples.
     pub errors: [u64; SYSCALL_FAMILIES * ERROR_CLASSES],
 }
@@ -87,6 +111,8 @@ pub const SYSCALL_BANK_WORDS: u32 = (size_of::<SyscallBank>() / 8) as u32;
 pub const CALLS_WORD: usize = core::mem::offset_of!(SyscallBank, calls) / 8;
 /// Word of `SyscallBank::listed` in the bank.
 pub const LISTED_WORD: usize = core::mem::offset_of!(SyscallBank, listed) / 8;
+/// Word of `SyscallBank::runs` in the bank; three for each family.
+pub const RUNS_WORD: usize = core::mem::offset_of!(SyscallBank, runs) / 8;
 /// Word of `SyscallBank::errors` in the bank.
 pub const ERRORS_WORD: usize = core::mem::offset_of!(SyscallBank, errors) / 8;
 /// Word of `SyscallBank::seen` in the bank.

@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use super::growth::Looks;
+use super::{calibration::Calibration, growth::Looks};
 
 /// Samples a second and CPU that are enough: an estimate of 10 s from one CPU is then off by 0.2 %
 /// at most for want of samples. Calls beyond them are skipped.
@@ -101,8 +101,8 @@ pub(super) struct Budget {
     allowed: f64,
     cpus: f64,
     costs: Costs,
-    /// Calls a second while they are watched; `None` before the first burst.
-    calls: Option<f64>,
+    /// Calls a second while they are watched.
+    calls: f64,
     /// CPU seconds of attaching and detaching once.
     attachment: f64,
     /// CPU seconds spent beyond what was allowed.
@@ -113,26 +113,19 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    /// A share of the CPU time of a host with so many CPUs. `attachment` is the thread's own CPU time
-    /// for attaching and detaching once.
-    pub(super) fn new(share: f64, cpus: usize, costs: Costs, attachment: f64) -> Self {
-        Self::with_seed(
-            share,
-            cpus,
-            costs,
-            attachment,
-            RandomState::new().hash_one(0),
-        )
+    /// A share of the CPU time of a host with so many CPUs.
+    pub(super) fn new(share: f64, cpus: usize, calibration: Calibration) -> Self {
+        Self::with_seed(share, cpus, calibration, RandomState::new().hash_one(0))
     }
 
-    fn with_seed(share: f64, cpus: usize, costs: Costs, attachment: f64, seed: u64) -> Self {
+    fn with_seed(share: f64, cpus: usize, calibration: Calibration, seed: u64) -> Self {
         let cpus = cpus.max(1) as f64;
         Self {
             allowed: share * cpus,
             cpus,
-            costs,
-            calls: None,
-            attachment: attachment + (cpus - 1.0) * OTHER_CPU,
+            costs: calibration.costs,
+            calls: calibration.calls,
+            attachment: calibration.attachment + (cpus - 1.0) * OTHER_CPU,
             debt: 0.0,
             spent: 0.0,
             random: seed | 1,
@@ -141,12 +134,9 @@ impl Budget {
 
     /// What is known of earlier bursts decides; nothing of the one that is planned.
     pub(super) fn plan(&mut self) -> Plan {
-        let Some(calls) = self.calls else {
-            return self.draw(SHORTEST_BURST, 4.0 * SHORTEST_BURST, LARGEST_SKIP, 0.2);
-        };
         let target = (self.allowed - self.debt / PAY_BACK).clamp(self.allowed * 0.1, self.allowed);
-        let skip = skip(calls / self.cpus);
-        let cost = calls * (self.costs.call + self.costs.sample / f64::from(skip));
+        let skip = skip(self.calls / self.cpus);
+        let cost = self.calls * (self.costs.call + self.costs.sample / f64::from(skip));
         if cost <= target {
             let burst = Duration::from_secs_f64(CYCLE);
             let per_call = self.costs.call + self.costs.sample / f64::from(skip);
@@ -191,8 +181,8 @@ impl Budget {
         }
         if spent.watched > 0.0 {
             let calls = spent.looks.watched as f64 / spent.watched;
-            let mean = self.calls.get_or_insert(calls);
-            *mean += (calls - *mean) * NEWEST;
+            // Up at once, down by and by: a load that begins must not run up a debt first.
+            self.calls = calls.max(self.calls + (calls - self.calls) * NEWEST);
         }
     }
 
@@ -267,7 +257,14 @@ mod tests {
     }
 
     fn budget(share: f64) -> Budget {
-        Budget::with_seed(share, 2, COSTS, 0.0006, 7)
+        let calibration = Calibration {
+            costs: COSTS,
+            attachment: 0.0006,
+            calls: 0.0,
+            families_are_right: true,
+            errors_are_right: true,
+        };
+        Budget::with_seed(share, 2, calibration, 7)
     }
 
     /// Few calls are all watched and measured; more of them are thinned before there are gaps.

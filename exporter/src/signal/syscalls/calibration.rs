@@ -2,7 +2,7 @@
 //!
 //! Both are found with calls of our own whose number is known.
 
-use std::{fs, io};
+use std::{fs, io, time::Instant};
 
 use evenkeel_abi::SyscallFamily;
 use rustix::{
@@ -32,6 +32,8 @@ pub(super) struct Calibration {
     pub(super) costs: Costs,
     /// CPU time of this thread for attaching and detaching once, seconds.
     pub(super) attachment: f64,
+    /// Calls a second that others made meanwhile.
+    pub(super) calls: f64,
     /// Calls were told from those of the 32-bit ABI and had their numbers.
     pub(super) families_are_right: bool,
     /// Failing calls had their numbers and errors.
@@ -65,9 +67,11 @@ pub(super) fn calibrate(
     layout: Layout,
 ) -> io::Result<Calibration> {
     let unwatched = call();
+    let nothing = counted.growth();
     let before_attaching = own_time();
     hooks.attach()?;
     let attached = own_time();
+    let watching = Instant::now();
     hooks.watch(THINNED);
     let thinned = call();
     hooks.watch(1);
@@ -78,6 +82,7 @@ pub(super) fn calibrate(
         let _ = fs::symlink_metadata("");
     }
     let after = counted.growth();
+    let watched = watching.elapsed().as_secs_f64();
     let before_detaching = own_time();
     hooks.detach();
     let attachment = attached - before_attaching + own_time() - before_detaching;
@@ -90,6 +95,8 @@ pub(super) fn calibrate(
         .position(|(name, _)| *name == class::NOT_FOUND)
         .unwrap_or(0);
     let file_errors = layout.errors(SyscallFamily::File as usize, not_found);
+    let own = u64::from(LOOP * LOOPS) * 2 + FAILING;
+    let others = after.watched().saturating_sub(nothing.watched() + own);
     // Each call costs `call + sample / skip`, for two values of the skip.
     let thinning = f64::from(THINNED);
     let sample = ((measured - thinned) * thinning / (thinning - 1.0)).max(0.0);
@@ -99,6 +106,7 @@ pub(super) fn calibrate(
             sample,
         },
         attachment,
+        calls: others as f64 / watched.max(1e-6),
         families_are_right: grown(layout.calls(SyscallFamily::Process as usize)) >= made,
         errors_are_right: grown(file_errors) >= FAILING,
     })

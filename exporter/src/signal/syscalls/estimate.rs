@@ -11,9 +11,7 @@
 //! those that end at any time in it, one of duration d is seen with probability (L - d) / L, and
 //! counts for the inverse. Up to [`LARGEST_WEIGHT`]: calls longer than three quarters of the burst
 //! are not measured, rather than a few of them standing for many. **Watching slows down who makes
-//! calls in a loop**: 150 ns on 120 ns for the cheapest call. As a busy CPU would have made more
-//! calls in the time that watching took, that time is left out of L for what the gap is credited
-//! with; of a CPU that was idle half of the time, half of it.
+//! calls in a loop** (`slowdown`).
 
 use std::ops::Range;
 
@@ -22,15 +20,13 @@ use evenkeel_otlp::{histogram::ExponentialHistogram, scale_table::ScaleTables};
 
 use super::{
     budget::Costs,
-    growth::{Growth, Looks},
-    layout::Layout,
+    growth::Growth,
+    layout::{HISTOGRAM, Layout},
+    slowdown::Slowdown,
 };
 
 /// Most calls that one stands for because others of its duration did not fit in the burst.
 const LARGEST_WEIGHT: f64 = 4.0;
-
-/// Least share of a burst that is left when the time that watching took is taken out.
-const LEAST_UNDISTURBED: f64 = 0.1;
 
 /// A span in which calls are watched; a burst, or the later part of one. Seconds since any instant.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -83,12 +79,12 @@ pub(super) struct Estimate {
     last: Option<(Weighed, f64)>,
 }
 
-/// Weighs what a span saw. `busy` is how much of its time each CPU was busy lately, by CPU.
+/// Weighs what a span saw in which one sample stood for `skip` calls.
 pub(super) fn weigh(
     layout: Layout,
     growth: &Growth,
     watch: Watch,
-    busy: &[f64],
+    skip: u16,
     costs: Costs,
     shards: usize,
 ) -> Weighed {
@@ -98,21 +94,13 @@ pub(super) fn weigh(
         per_second: vec![0.0; layout.words()],
         too_long: 0.0,
     };
-    let undisturbed: Vec<f64> = growth
-        .looks
-        .iter()
-        .enumerate()
-        .map(|(cpu, looks)| {
-            let busy = busy.get(cpu).copied().unwrap_or(1.0);
-            (length - costs.of(*looks) * busy).max(length * LEAST_UNDISTURBED)
-        })
-        .collect();
+    let slowdown = Slowdown::new(layout, growth, skip, costs, shards);
     for count in &growth.counts {
         let growth = count.growth as f64;
+        let factor = slowdown.of_cpu(count.place, layout.family(count.word));
         weighed.counted[count.word] += growth;
-        weighed.per_second[count.word] += growth / undisturbed[count.place];
+        weighed.per_second[count.word] += growth * factor / length;
     }
-    let by_shard = by_shard(&growth.looks, &undisturbed, shards);
     // All words of a histogram of a shard follow each other, its sum at the end.
     for run in growth.durations.chunk_by(|a, b| {
         a.place == b.place && histogram(layout, a.word) == histogram(layout, b.word)
@@ -122,12 +110,12 @@ pub(super) fn weigh(
             continue;
         };
         let (slots, sum) = (layout.slots(histogram), layout.sum(histogram));
-        let undisturbed = by_shard[first.place];
+        let factor = slowdown.of_shard(first.place, layout.family(first.word));
         // How much of the sum is left and how much more it stands for, by the slots' middles.
         let (mut raw, mut corrected) = (0.0, 0.0);
         let mut credit = |word: usize, amount: f64| {
             weighed.counted[word] += amount;
-            weighed.per_second[word] += amount / undisturbed;
+            weighed.per_second[word] += amount * factor / length;
         };
         for count in run.iter().filter(|count| slots.contains(&count.word)) {
             let growth = count.growth as f64;
@@ -153,26 +141,7 @@ pub(super) fn weigh(
 /// The histogram that a word is of.
 fn histogram(layout: Layout, word: usize) -> Option<usize> {
     let first = layout.slots(0).start;
-    Some(word.checked_sub(first)? / super::layout::HISTOGRAM)
-}
-
-/// The undisturbed time of each shard: the mean over its CPUs, by the calls watched on them.
-fn by_shard(looks: &[Looks], undisturbed: &[f64], shards: usize) -> Vec<f64> {
-    (0..shards.max(1))
-        .map(|shard| {
-            let of_shard = || {
-                let pairs = looks.iter().zip(undisturbed);
-                pairs.skip(shard).step_by(shards.max(1))
-            };
-            let watched: f64 = of_shard()
-                .map(|(looks, _)| looks.watched as f64 + 1.0)
-                .sum();
-            let calls_per_second: f64 = of_shard()
-                .map(|(looks, seconds)| (looks.watched as f64 + 1.0) / seconds)
-                .sum();
-            watched / calls_per_second
-        })
-        .collect()
+    Some(word.checked_sub(first)? / HISTOGRAM)
 }
 
 /// The middle of a slot, in seconds.
@@ -258,13 +227,18 @@ pub(super) fn distribution(
 
 #[cfg(test)]
 mod tests {
-    use super::{super::growth::Count, *};
-
-    const LAYOUT: Layout = Layout { listed: 0 };
+    use super::{
+        super::growth::{Count, Looks},
+        *,
+    };
     const FREE: Costs = Costs {
         call: 0.0,
         sample: 0.0,
     };
+
+    fn layout() -> Layout {
+        Layout::new([].into_iter())
+    }
 
     fn slot_of(nanos: u64) -> usize {
         ScaleTables::NANOSECONDS_IN_SECONDS.slot(nanos).unwrap_or(0) as usize
@@ -272,7 +246,7 @@ mod tests {
 
     /// Growth of the first family: so many calls, and so many durations of so many nanoseconds.
     fn growth(calls: u64, durations: &[(u64, u64)]) -> Growth {
-        let slots = LAYOUT.slots(0);
+        let slots = layout().slots(0);
         let count = |word, growth| Count {
             place: 0,
             word,
@@ -283,7 +257,7 @@ mod tests {
                 watched: calls,
                 sampled: calls,
             }],
-            counts: vec![count(LAYOUT.calls(0), calls)],
+            counts: vec![count(layout().calls(0), calls)],
             durations: Vec::new(),
         };
         let mut sum = 0;
@@ -293,60 +267,33 @@ mod tests {
                 .push(count(slots.start + slot_of(*nanos), *number));
             sum += nanos * number;
         }
-        growth.durations.push(count(LAYOUT.sum(0), sum));
+        growth.durations.push(count(layout().sum(0), sum));
         growth
     }
 
     fn calls(words: &[f64]) -> f64 {
-        words[LAYOUT.calls(0)]
+        words[layout().calls(0)]
     }
 
     /// A burst stands for itself and for the gap behind it, and a reading in the gap has what is due
     /// until then.
     #[test]
     fn a_burst_stands_for_its_gap() {
-        let mut estimate = Estimate::new(LAYOUT);
+        let mut estimate = Estimate::new(layout());
         let watch = Watch {
             attached: 0.0,
             begun: 0.0,
             ended: 0.1,
         };
-        let weighed = weigh(LAYOUT, &growth(100, &[]), watch, &[1.0], FREE, 1);
-        assert_eq!(weighed.calls(LAYOUT), 100.0);
+        let weighed = weigh(layout(), &growth(100, &[]), watch, 1, FREE, 1);
+        assert_eq!(weighed.calls(layout()), 100.0);
         estimate.end(watch, weighed);
         assert_eq!(calls(&estimate.words(0.1, None)), 100.0);
         assert!((calls(&estimate.words(0.6, None)) - 600.0).abs() < 1e-6);
         estimate.begin(1.0);
         assert!((calls(&estimate.words(9.0, None)) - 1000.0).abs() < 1e-6);
-        let under_way = weigh(LAYOUT, &growth(7, &[]), watch, &[1.0], FREE, 1);
+        let under_way = weigh(layout(), &growth(7, &[]), watch, 1, FREE, 1);
         assert!((calls(&estimate.words(9.0, Some(&under_way))) - 1007.0).abs() < 1e-6);
-    }
-
-    /// The calls of a loop, 120 ns each and 150 ns more while it is watched: the gap is credited with
-    /// the calls of the loop that is not watched. On an idle CPU nothing is put right.
-    #[test]
-    fn a_loop_is_credited_as_if_it_were_not_watched() {
-        let costs = Costs {
-            call: 150e-9,
-            sample: 0.0,
-        };
-        let watch = Watch {
-            attached: 0.0,
-            begun: 0.0,
-            ended: 0.02,
-        };
-        let made = (0.02 / 270e-9) as u64;
-        let of = |busy: f64| {
-            let mut estimate = Estimate::new(LAYOUT);
-            estimate.end(
-                watch,
-                weigh(LAYOUT, &growth(made, &[]), watch, &[busy], costs, 1),
-            );
-            calls(&estimate.words(1.0, None)) - made as f64
-        };
-        let unwatched = 0.98 / 120e-9;
-        assert!((of(1.0) / unwatched - 1.0).abs() < 0.001, "{}", of(1.0));
-        assert!((of(0.0) / (0.98 / 270e-9) - 1.0).abs() < 0.001);
     }
 
     /// Calls of half the burst's length were seen half of the time; of more than three quarters they are
@@ -359,12 +306,12 @@ mod tests {
             ended: 0.1,
         };
         let durations = [(50_000_000, 10), (90_000_000, 3)];
-        let weighed = weigh(LAYOUT, &growth(0, &durations), watch, &[], FREE, 1);
-        let slot = |nanos| weighed.counted[LAYOUT.slots(0).start + slot_of(nanos)];
+        let weighed = weigh(layout(), &growth(0, &durations), watch, 1, FREE, 1);
+        let slot = |nanos| weighed.counted[layout().slots(0).start + slot_of(nanos)];
         assert!((slot(50_000_000) / 20.0 - 1.0).abs() < 0.03);
         assert_eq!(slot(90_000_000), 0.0);
         assert_eq!(weighed.too_long, 3.0);
-        let sum = weighed.counted[LAYOUT.sum(0)] / 1e9;
+        let sum = weighed.counted[layout().sum(0)] / 1e9;
         assert!((sum / 1.0 - 1.0).abs() < 0.03, "{sum}");
         assert!((watch.longest() - 0.075).abs() < 1e-9);
         // Attached for long, everything that ends was seen from its beginning.
@@ -372,22 +319,8 @@ mod tests {
             attached: -10.0,
             ..watch
         };
-        let weighed = weigh(LAYOUT, &growth(0, &durations), later, &[], FREE, 1);
-        let slot = |nanos| weighed.counted[LAYOUT.slots(0).start + slot_of(nanos)];
+        let weighed = weigh(layout(), &growth(0, &durations), later, 1, FREE, 1);
+        let slot = |nanos| weighed.counted[layout().slots(0).start + slot_of(nanos)];
         assert_eq!((slot(50_000_000), slot(90_000_000)), (10.0, 3.0));
-    }
-
-    /// CPUs that share a shard are weighed by their calls.
-    #[test]
-    fn shards_are_means_of_their_cpus() {
-        let looks = [9_999, 0, 0, 0].map(|watched| Looks {
-            watched,
-            sampled: watched,
-        });
-        let by_shard = by_shard(&looks, &[0.5, 1.0, 1.0, 1.0], 2);
-        assert!(
-            (by_shard[0] - 0.5).abs() < 0.01 && by_shard[1] == 1.0,
-            "{by_shard:?}"
-        );
     }
 }

@@ -11,11 +11,11 @@ mod error_class;
 mod estimate;
 mod family;
 mod growth;
-mod idle;
 mod in_flight;
 mod layout;
 mod sampler;
 mod settings;
+mod slowdown;
 mod spread;
 
 use std::path::PathBuf;
@@ -50,7 +50,6 @@ const IN_FLIGHT: &str = "calls_in_flight";
 #[derive(Debug)]
 pub(super) struct Syscalls {
     settings: Settings,
-    proc_root: PathBuf,
     sys_root: PathBuf,
     sampler: Option<Sampler>,
     /// The largest value of each word that was told: nothing cumulative goes back.
@@ -68,7 +67,6 @@ impl Syscalls {
         settings.listed.truncate(LISTED_SYSCALLS);
         Self {
             settings,
-            proc_root: roots.proc.clone(),
             sys_root: roots.sys.clone(),
             sampler: None,
             told: Vec::new(),
@@ -79,9 +77,8 @@ impl Syscalls {
     }
 
     fn layout(&self) -> Layout {
-        Layout {
-            listed: self.settings.listed.len(),
-        }
+        let listed = self.settings.listed.iter();
+        Layout::new(listed.map(|call| family::family(call.name())))
     }
 
     /// Raises `words` to what was told before, and remembers them.
@@ -126,7 +123,7 @@ impl KernelSignal for Syscalls {
         }
         let cpus = cpus::online(&self.sys_root).map_or(1, |online| online.len());
         let budget = self.settings.budget;
-        match Sampler::start(kernel, self.layout(), budget, cpus, &self.proc_root) {
+        match Sampler::start(kernel, self.layout(), budget, cpus) {
             Ok(sampler) => self.sampler = Some(sampler),
             Err(error) => {
                 tracing::warn!(%error, "System calls are not measured.");
@@ -142,10 +139,7 @@ impl KernelSignal for Syscalls {
         let findings = sampler.findings();
         if let Some(reason) = &findings.failure {
             kernel.report("sys_enter", State::Failed(reason.clone()));
-        } else if findings
-            .calibration
-            .is_some_and(|found| !found.errors_are_right)
-        {
+        } else if !findings.calibration.errors_are_right {
             let reason = "failing calls are not seen as what they are";
             kernel.report("sys_exit", State::Partial(reason.into()));
         }
@@ -177,9 +171,7 @@ impl KernelSignal for Syscalls {
         }
         let mut sums = findings.sums();
         let told = sampling(&findings, &sums, self.layout(), attached_unix_nanos);
-        let has_errors = findings
-            .calibration
-            .is_some_and(|found| found.errors_are_right);
+        let has_errors = findings.calibration.errors_are_right;
         drop(findings);
         self.tell(&mut sums.words);
         let words = Words {
@@ -338,23 +330,19 @@ fn sampling(findings: &Findings, sums: &Sums, layout: Layout, start: u64) -> Vec
         &metric::EVENKEEL_SYSCALL_SAMPLING_SKIPPED,
         int((calls - sums.looks.sampled as f64).max(0.0) as u64),
     );
-    if let Some(found) = findings.calibration {
-        let points = [
-            (false, found.costs.call),
-            (true, found.costs.call + found.costs.sample),
-        ];
-        let points = points.map(|(is_sampled, cost)| {
-            let attributes = vec![Attribute::new(
-                attribute::EVENKEEL_SYSCALL_SAMPLED,
-                is_sampled,
-            )];
-            point(attributes, start, PointValue::Double(cost))
-        });
-        metrics.extend(metric(
-            &metric::EVENKEEL_SYSCALL_SAMPLING_CALL_COST,
-            points.into(),
-        ));
-    }
+    let costs = findings.calibration.costs;
+    let points = [(false, costs.call), (true, costs.call + costs.sample)];
+    let points = points.map(|(is_sampled, cost)| {
+        let attributes = vec![Attribute::new(
+            attribute::EVENKEEL_SYSCALL_SAMPLED,
+            is_sampled,
+        )];
+        point(attributes, start, PointValue::Double(cost))
+    });
+    metrics.extend(metric(
+        &metric::EVENKEEL_SYSCALL_SAMPLING_CALL_COST,
+        points.into(),
+    ));
     metrics
 }
 

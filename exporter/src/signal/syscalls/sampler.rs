@@ -2,7 +2,6 @@
 
 use std::{
     io,
-    path::Path,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     thread::{self, JoinHandle},
     time::{Duration, Instant},
@@ -16,7 +15,6 @@ use super::{
     calibration::{Calibration, calibrate, own_time},
     estimate::{Estimate, Watch, Weighed, weigh},
     growth::{Counted, Growth, Looks},
-    idle::IdleTimes,
     layout::Layout,
     spread::{Burst, Spread},
 };
@@ -29,9 +27,6 @@ use crate::kernel::{
 
 /// How often a watch without an end is looked at.
 const LOOK: Duration = Duration::from_millis(50);
-
-/// How often the idle times of the CPUs are read.
-const IDLE_TIMES: f64 = 1.0;
 
 /// The two programs and the word that turns them on.
 #[derive(Debug)]
@@ -78,7 +73,7 @@ impl Hooks {
 pub(super) struct Findings {
     pub(super) estimate: Estimate,
     pub(super) spread: Spread,
-    pub(super) calibration: Option<Calibration>,
+    pub(super) calibration: Calibration,
     /// Calls watched and sampled in spans that are over.
     pub(super) looks: Looks,
     /// Sampled calls that were too long for their burst.
@@ -97,7 +92,6 @@ pub(super) struct Findings {
     pub(super) failure: Option<String>,
     counted: Counted,
     shards: usize,
-    busy: Vec<f64>,
     /// When the burst and its last span began.
     under_way: Option<(f64, f64)>,
     epoch: Instant,
@@ -122,12 +116,10 @@ impl Findings {
     }
 
     fn weigh(&self, growth: &Growth, watch: Watch) -> Weighed {
-        let costs = self
-            .calibration
-            .map(|found| found.costs)
-            .unwrap_or_default();
+        let costs = self.calibration.costs;
+        let skip = self.plan.map_or(1, |plan| plan.skip);
         let layout = self.estimate.layout();
-        weigh(layout, growth, watch, &self.busy, costs, self.shards)
+        weigh(layout, growth, watch, skip, costs, self.shards)
     }
 
     /// Everything so far, the span that is under way included.
@@ -200,6 +192,12 @@ pub(super) enum SamplerError {
     /// The control word could not be mapped.
     #[error(transparent)]
     Control(#[from] crate::kernel::mapped_array::MappedArrayError),
+    /// The programs could not be attached.
+    #[error("cannot attach: {0}")]
+    Attach(#[source] io::Error),
+    /// Known calls were not seen as what they are.
+    #[error("calls are not told from those of the 32-bit ABI")]
+    Abi,
     /// The system refused a thread.
     #[error("cannot start a thread: {0}")]
     Thread(#[from] io::Error),
@@ -213,24 +211,31 @@ impl Sampler {
         layout: Layout,
         share: f64,
         cpus: usize,
-        proc_root: &Path,
     ) -> Result<Self, SamplerError> {
         let program = |kernel: &Kernel, name: &'static str| {
             let program = kernel.raw_tracepoint(name);
             program.ok_or(SamplerError::Missing(name))
         };
-        let hooks = Hooks {
+        let mut hooks = Hooks {
             enter: program(kernel, "sys_enter")?,
             exit: program(kernel, "sys_exit")?,
             control: kernel.take_word("SYSCALL_CONTROL")?,
             attachments: None,
             burst: 0,
         };
-        let counted = Counted::new(kernel, layout).ok_or(SamplerError::Missing("its arrays"))?;
+        let mut counted =
+            Counted::new(kernel, layout).ok_or(SamplerError::Missing("its arrays"))?;
+        let calibration = calibrate(&mut hooks, &counted, layout).map_err(SamplerError::Attach)?;
+        let growth = counted.growth();
+        counted.take(&growth);
+        tracing::debug!(?calibration, "Watching system calls was measured.");
+        if !calibration.families_are_right {
+            return Err(SamplerError::Abi);
+        }
         let findings = Arc::new(Mutex::new(Findings {
             estimate: Estimate::new(layout),
             spread: Spread::default(),
-            calibration: None,
+            calibration,
             looks: Looks::default(),
             too_long: 0.0,
             watched: 0.0,
@@ -241,7 +246,6 @@ impl Sampler {
             failure: None,
             counted,
             shards: shards(kernel.cpu_limit()),
-            busy: Vec::new(),
             under_way: None,
             epoch: Instant::now(),
         }));
@@ -250,9 +254,8 @@ impl Sampler {
             hooks,
             findings: findings.clone(),
             stopped,
-            share,
-            cpus,
-            idle_times: IdleTimes::new(proc_root),
+            budget: Budget::new(share, cpus, calibration),
+            began: None,
         };
         let thread = thread::Builder::new()
             .name("syscalls".into())
@@ -290,10 +293,9 @@ struct Driver {
     hooks: Hooks,
     findings: Arc<Mutex<Findings>>,
     stopped: Receiver<()>,
-    /// Share of the time of so many CPUs that may be spent.
-    share: f64,
-    cpus: usize,
-    idle_times: IdleTimes,
+    budget: Budget,
+    /// When the burst that goes on began.
+    began: Option<f64>,
 }
 
 /// It is time to end.
@@ -301,56 +303,32 @@ struct Stopped;
 
 impl Driver {
     fn run(mut self) {
-        let ended = self.calibrate().and_then(|calibration| {
-            let Calibration {
-                costs, attachment, ..
-            } = calibration;
-            let mut budget = Budget::new(self.share, self.cpus, costs, attachment);
-            let mut began = None;
-            while self.cycle(&mut budget, &mut began)?.is_none() {}
-            Ok(())
-        });
+        let failure = loop {
+            match self.cycle() {
+                Ok(None) => {}
+                Ok(Some(Stopped)) => break None,
+                Err(error) => break Some(error.to_string()),
+            }
+        };
         self.hooks.detach();
-        if let Err(error) = ended {
-            tracing::warn!(%error, "System calls are not measured any more.");
-            lock(&self.findings).failure = Some(error.to_string());
+        if let Some(failure) = failure {
+            tracing::warn!(failure, "System calls are not measured any more.");
+            lock(&self.findings).failure = Some(failure);
         }
     }
 
-    fn calibrate(&mut self) -> io::Result<Calibration> {
-        // The counts are not touched by anyone else before the first span.
-        let mut findings = lock(&self.findings);
-        let layout = findings.estimate.layout();
-        let calibration = calibrate(&mut self.hooks, &findings.counted, layout)?;
-        let growth = findings.counted.growth();
-        findings.counted.take(&growth);
-        tracing::debug!(?calibration, "Watching system calls was measured.");
-        if !calibration.families_are_right {
-            return Err(io::Error::other(
-                "calls are not told from those of the 32-bit ABI",
-            ));
-        }
-        findings.calibration = Some(calibration);
-        Ok(calibration)
-    }
-
-    /// One burst, or a part of one that goes on, and the gap behind it. `began` is when the burst
-    /// that goes on began.
-    fn cycle(
-        &mut self,
-        budget: &mut Budget,
-        began: &mut Option<f64>,
-    ) -> io::Result<Option<Stopped>> {
-        let plan = budget.plan();
+    /// One burst, or a part of one that goes on, and the gap behind it.
+    fn cycle(&mut self) -> io::Result<Option<Stopped>> {
+        let plan = self.budget.plan();
         let own = own_time();
         let start = lock(&self.findings).now();
-        let is_new = began.is_none();
+        let is_new = self.began.is_none();
         self.hooks.attach()?;
         self.hooks.watch(plan.skip);
         let begun = {
             let mut findings = lock(&self.findings);
             let now = findings.now();
-            let attached = *began.get_or_insert(now);
+            let attached = *self.began.get_or_insert(now);
             findings.estimate.begin(now);
             findings.under_way = Some((attached, now));
             findings.bursts += u64::from(is_new);
@@ -365,7 +343,7 @@ impl Driver {
         let (watch, looks) = {
             let mut findings = lock(&self.findings);
             let watch = Watch {
-                attached: began.unwrap_or(begun),
+                attached: self.began.unwrap_or(begun),
                 begun,
                 ended: findings.now(),
             };
@@ -373,15 +351,14 @@ impl Driver {
         };
         if is_last {
             self.hooks.detach();
-            *began = None;
+            self.began = None;
         }
         let detached = lock(&self.findings).now();
         if stopped.is_none() {
             stopped = self.wait(plan.gap);
         }
-        self.follow_idle_times();
         let mut findings = lock(&self.findings);
-        budget.account(Spent {
+        self.budget.account(Spent {
             elapsed: findings.now() - start,
             watched: watch.length(),
             attached: detached - start,
@@ -389,7 +366,7 @@ impl Driver {
             own: own_time() - own,
             attachments: u32::from(is_new),
         });
-        findings.cost = budget.spent();
+        findings.cost = self.budget.spent();
         Ok(stopped)
     }
 
@@ -417,15 +394,6 @@ impl Driver {
             if is_watched && lock(&self.findings).counted.watched() > plan.alarm {
                 return None;
             }
-        }
-    }
-
-    fn follow_idle_times(&mut self) {
-        if self.idle_times.age() < IDLE_TIMES {
-            return;
-        }
-        if let Some(busy) = self.idle_times.busy() {
-            lock(&self.findings).busy = busy;
         }
     }
 }
