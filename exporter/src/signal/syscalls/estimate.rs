@@ -199,6 +199,13 @@ impl Estimate {
 }
 
 impl Weighed {
+    /// What of the calls a second is owed to the slowdown.
+    pub(super) fn slowed(&self, layout: Layout, watch: Watch) -> f64 {
+        let families: Range<usize> = layout.calls(0)..layout.calls(evenkeel_abi::SYSCALL_FAMILIES);
+        let credited: f64 = self.per_second[families].iter().sum();
+        (credited - self.calls(layout) / watch.length().max(1e-6)).max(0.0)
+    }
+
     /// Calls of all families.
     pub(super) fn calls(&self, layout: Layout) -> f64 {
         let families: Range<usize> = layout.calls(0)..layout.calls(evenkeel_abi::SYSCALL_FAMILIES);

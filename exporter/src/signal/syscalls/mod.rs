@@ -139,7 +139,7 @@ impl KernelSignal for Syscalls {
         let findings = sampler.findings();
         if let Some(reason) = &findings.failure {
             kernel.report("sys_enter", State::Failed(reason.clone()));
-        } else if !findings.calibration.errors_are_right {
+        } else if !findings.has_errors {
             let reason = "failing calls are not seen as what they are";
             kernel.report("sys_exit", State::Partial(reason.into()));
         }
@@ -171,7 +171,7 @@ impl KernelSignal for Syscalls {
         }
         let mut sums = findings.sums();
         let told = sampling(&findings, &sums, self.layout(), attached_unix_nanos);
-        let has_errors = findings.calibration.errors_are_right;
+        let has_errors = findings.has_errors;
         drop(findings);
         self.tell(&mut sums.words);
         let words = Words {
@@ -330,7 +330,7 @@ fn sampling(findings: &Findings, sums: &Sums, layout: Layout, start: u64) -> Vec
         &metric::EVENKEEL_SYSCALL_SAMPLING_SKIPPED,
         int((calls - sums.looks.sampled as f64).max(0.0) as u64),
     );
-    let costs = findings.calibration.costs;
+    let costs = findings.costs;
     let points = [(false, costs.call), (true, costs.call + costs.sample)];
     let points = points.map(|(is_sampled, cost)| {
         let attributes = vec![Attribute::new(

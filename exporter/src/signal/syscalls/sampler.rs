@@ -9,10 +9,11 @@ use std::{
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use evenkeel_abi::SKIP_BITS;
+use rustix::process::setpriority_process;
 
 use super::{
-    budget::{Budget, Plan, Spent},
-    calibration::{Calibration, calibrate, own_time},
+    budget::{Budget, Costs, Plan, Spent},
+    calibration::{calibrate, own_time, quick_call},
     estimate::{Estimate, Watch, Weighed, weigh},
     growth::{Counted, Growth, Looks},
     layout::Layout,
@@ -24,6 +25,9 @@ use crate::kernel::{
     part::syscalls::shards,
     raw_tracepoint::{Attachment, RawTracepoint},
 };
+
+/// The thread's nice value.
+const PRIORITY: i32 = -15;
 
 /// How often a watch without an end is looked at.
 const LOOK: Duration = Duration::from_millis(50);
@@ -73,7 +77,10 @@ impl Hooks {
 pub(super) struct Findings {
     pub(super) estimate: Estimate,
     pub(super) spread: Spread,
-    pub(super) calibration: Calibration,
+    /// Failing calls are seen as what they are.
+    pub(super) has_errors: bool,
+    /// What watching costs.
+    pub(super) costs: Costs,
     /// Calls watched and sampled in spans that are over.
     pub(super) looks: Looks,
     /// Sampled calls that were too long for their burst.
@@ -116,10 +123,9 @@ impl Findings {
     }
 
     fn weigh(&self, growth: &Growth, watch: Watch) -> Weighed {
-        let costs = self.calibration.costs;
         let skip = self.plan.map_or(1, |plan| plan.skip);
         let layout = self.estimate.layout();
-        weigh(layout, growth, watch, skip, costs, self.shards)
+        weigh(layout, growth, watch, skip, self.costs, self.shards)
     }
 
     /// Everything so far, the span that is under way included.
@@ -165,6 +171,7 @@ impl Findings {
         self.longest = watch.longest();
         self.spread.add(Burst {
             calls: weighed.calls(self.estimate.layout()),
+            slowed: weighed.slowed(self.estimate.layout(), watch),
             length: watch.length(),
             gap: plan.gap.as_secs_f64(),
             skip: plan.skip,
@@ -235,7 +242,8 @@ impl Sampler {
         let findings = Arc::new(Mutex::new(Findings {
             estimate: Estimate::new(layout),
             spread: Spread::default(),
-            calibration,
+            has_errors: calibration.errors_are_right,
+            costs: calibration.costs,
             looks: Looks::default(),
             too_long: 0.0,
             watched: 0.0,
@@ -303,6 +311,10 @@ struct Stopped;
 
 impl Driver {
     fn run(mut self) {
+        // A burst that ends late costs what it should not. It takes no time worth mentioning.
+        if let Err(error) = setpriority_process(None, PRIORITY) {
+            tracing::debug!(%error, "Bursts may end late on a busy host.");
+        }
         let failure = loop {
             match self.cycle() {
                 Ok(None) => {}
@@ -337,9 +349,6 @@ impl Driver {
         };
         let mut stopped = self.wait_for_alarm(&plan);
         let is_last = stopped.is_some() || plan.gap > Duration::ZERO;
-        if is_last {
-            self.hooks.pause();
-        }
         let (watch, looks) = {
             let mut findings = lock(&self.findings);
             let watch = Watch {
@@ -350,8 +359,7 @@ impl Driver {
             (watch, findings.end(watch, &plan))
         };
         if is_last {
-            self.hooks.detach();
-            self.began = None;
+            self.end_burst(plan.skip);
         }
         let detached = lock(&self.findings).now();
         if stopped.is_none() {
@@ -368,6 +376,19 @@ impl Driver {
         });
         findings.cost = self.budget.spent();
         Ok(stopped)
+    }
+
+    /// Detaches, and times a call before and after. What is counted of these is taken for nothing.
+    fn end_burst(&mut self, skip: u16) {
+        let watched = quick_call();
+        self.hooks.detach();
+        self.began = None;
+        let unwatched = quick_call();
+        let mut findings = lock(&self.findings);
+        let growth = findings.counted.growth();
+        findings.counted.take(&growth);
+        let sampled = findings.costs.sample / f64::from(skip);
+        findings.costs = self.budget.learn(watched - unwatched - sampled);
     }
 
     fn wait(&self, duration: Duration) -> Option<Stopped> {

@@ -4,19 +4,26 @@
 ///
 /// While nobody watches, calls are taken to come as in the burst before. Two neighbouring bursts
 /// whose rates differ by D say that this was off by about D / √2 for the length of the gap between
-/// them. Skipping adds what drawing lots adds.
+/// them. Skipping adds what drawing lots adds. What is owed to the slowdown is as uncertain as the
+/// cost of a call.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Spread {
     calls: f64,
     variance: f64,
+    slowed: f64,
     last: Option<Burst>,
 }
+
+/// Error of what is owed to the slowdown.
+const SLOWDOWN_ERROR: f64 = 0.3;
 
 /// A burst.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Burst {
     /// Calls that it counted, scaled by the skip.
     pub(super) calls: f64,
+    /// Calls that each second of the gap is credited with beyond those of a second of the burst.
+    pub(super) slowed: f64,
     /// Its length in seconds.
     pub(super) length: f64,
     /// The gap behind it in seconds.
@@ -40,13 +47,15 @@ impl Spread {
         // A uniform skip around its mean spreads a third as much as a coin for each call.
         let skipped = f64::from(burst.skip - 1) / 3.0;
         self.variance += burst.calls * skipped * weight.powi(2);
-        self.calls += burst.calls * weight;
+        self.slowed += burst.slowed * burst.gap;
+        self.calls += burst.calls * weight + burst.slowed * burst.gap;
         self.last = Some(burst);
     }
 
     /// Standard error over the number of calls; `None` before the first call.
     pub(super) fn relative_error(self) -> Option<f64> {
-        (self.calls > 0.0).then(|| self.variance.sqrt() / self.calls)
+        let slowed = self.slowed * SLOWDOWN_ERROR;
+        (self.calls > 0.0).then(|| (self.variance + slowed.powi(2)).sqrt() / self.calls)
     }
 }
 
@@ -57,6 +66,7 @@ mod tests {
     fn burst(calls: f64, gap: f64, skip: u16) -> Burst {
         Burst {
             calls,
+            slowed: 0.0,
             length: 0.1,
             gap,
             skip,
@@ -91,5 +101,10 @@ mod tests {
             uneven(50)
         );
         assert!(uneven(200) < uneven(50) * 0.6);
+        let slowed = Burst {
+            slowed: 9000.0,
+            ..burst(900.0, 0.9, 1)
+        };
+        assert!((of(&[slowed; 9]) - 0.3 * 8100.0 / 17_100.0).abs() < 1e-9);
     }
 }
