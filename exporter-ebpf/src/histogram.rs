@@ -72,13 +72,24 @@ pub fn slot(nanos: u64) -> u32 {
 /// `histogram` points to a map value.
 #[inline(always)]
 pub unsafe fn record_in(histogram: *mut Histogram, nanos: u64) {
+    // SAFETY: by the caller's promise.
+    unsafe { record_weighted_in(histogram, nanos, 1) }
+}
+
+/// Records a value that stands for `weight` of its kind.
+///
+/// # Safety
+///
+/// `histogram` points to a map value.
+#[inline(always)]
+pub unsafe fn record_weighted_in(histogram: *mut Histogram, nanos: u64, weight: u64) {
     let slot = slot(nanos) as usize;
     // SAFETY: the slot is below the number of slots.
     let word = unsafe { (&raw mut (*histogram).slots).cast::<u64>().add(slot) };
     // SAFETY: a word of the map value.
-    unsafe { add_to(word, 1) };
+    unsafe { add_to(word, weight) };
     // SAFETY: as above.
-    unsafe { add_to(&raw mut (*histogram).sum, nanos) };
+    unsafe { add_to(&raw mut (*histogram).sum, nanos * weight) };
 }
 
 /// Adds to a word of a bank of [`bank`]. Where each CPU has a bank to itself that takes 1 ns, and

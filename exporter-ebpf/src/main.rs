@@ -13,6 +13,7 @@
 )]
 
 mod block_io;
+mod calls_in_flight;
 mod counters;
 mod disk;
 mod disk_submitters;

@@ -89,7 +89,12 @@ pub enum Counter {
     /// SYN-ACK segments sent again.
     RetransmittedSynAck,
     // --- syscalls: from 128
-
+    /// Sampled system calls whose end was seen in a later burst only, so that it says nothing.
+    SyscallsUnmatched = 128,
+    /// Durations that came out negative because the clocks of two CPUs disagree.
+    SyscallsNegative,
+    /// Sampled system calls of tasks for which no storage could be made.
+    SyscallStorageFull,
     // --- block_io: from 160
     /// Requests that were completed without a known issue: they were issued before we attached, or
     /// their place in the table was taken.

@@ -13,6 +13,7 @@ mod histogram;
 mod interrupt;
 mod network;
 mod self_test;
+mod syscall;
 mod wait;
 
 pub use self::{
@@ -46,6 +47,11 @@ pub use self::{
         ROUND_TRIP_INTERVAL,
     },
     self_test::{SelfTest, SelfTestState},
+    syscall::{
+        CALLS_WORD, CallInFlight, CallRuns, ERROR_CLASSES, ERROR_NUMBERS, ERRORS_WORD, KnownAge,
+        LISTED_SYSCALLS, LISTED_WORD, RUN_NANOS, RUNS_WORD, SAMPLED_WORD, SEEN_WORD, SKIP_BITS,
+        SYSCALL_BANK_WORDS, SYSCALL_FAMILIES, SYSCALL_NUMBERS, SyscallBank, SyscallFamily,
+    },
     wait::{
         HAS_QUOTA, LEFT_NEW, LEFT_RUNNABLE, LEFT_THROTTLED, LEFT_UNFINISHED, NEIGHBOURS,
         NO_SYSTEM_CALL, Neighbour, StackHook, TaskAccount, USER_STACK_MISSED, WAITS_OFF_CPU,

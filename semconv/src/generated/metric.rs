@@ -877,6 +877,199 @@ pub static EVENKEEL_SYMBOL_CACHE_SIZE: MetricDescriptor = MetricDescriptor {
     attributes: &[],
 };
 
+/// System calls entered, by family. Counter in `{call}`.
+pub static EVENKEEL_SYSCALL_CALLS: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.syscall.calls",
+    unit: "{call}",
+    description: "System calls entered, by family.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_SYSCALL_FAMILY,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Time from the entry of a system call to its end, by family. Histogram in `s`.
+pub static EVENKEEL_SYSCALL_DURATION: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.syscall.duration",
+    unit: "s",
+    description: "Time from the entry of a system call to its end, by family.",
+    instrument: Instrument::Histogram,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_SYSCALL_FAMILY,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// System calls that failed, by family and class of error. Counter in `{error}`.
+pub static EVENKEEL_SYSCALL_ERRORS: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.syscall.errors",
+    unit: "{error}",
+    description: "System calls that failed, by family and class of error.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_SYSCALL_ERROR_CLASS,
+            requirement: Requirement::Required,
+        },
+        MetricAttribute {
+            name: attribute::EVENKEEL_SYSCALL_FAMILY,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// System calls that tasks are in, by family and age. UpDownCounter in `{call}`.
+pub static EVENKEEL_SYSCALL_IN_FLIGHT_COUNT: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.syscall.in_flight.count",
+    unit: "{call}",
+    description: "System calls that tasks are in, by family and age.",
+    instrument: Instrument::UpDownCounter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_SYSCALL_AGE,
+            requirement: Requirement::Required,
+        },
+        MetricAttribute {
+            name: attribute::EVENKEEL_SYSCALL_FAMILY,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// System calls entered, of each call that was listed. Counter in `{call}`.
+pub static EVENKEEL_SYSCALL_LISTED_CALLS: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.syscall.listed.calls",
+    unit: "{call}",
+    description: "System calls entered, of each call that was listed.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_SYSCALL_NAME,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Time from the entry of a system call to its end, of each call that was listed. Histogram in `s`.
+pub static EVENKEEL_SYSCALL_LISTED_DURATION: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.syscall.listed.duration",
+    unit: "s",
+    description: "Time from the entry of a system call to its end, of each call that was listed.",
+    instrument: Instrument::Histogram,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_SYSCALL_NAME,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Time for which system calls were watched. Counter in `s`.
+pub static EVENKEEL_SYSCALL_SAMPLING_ATTACHED_TIME: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.syscall.sampling.attached.time",
+    unit: "s",
+    description: "Time for which system calls were watched.",
+    instrument: Instrument::Counter,
+    number: Number::Double,
+    attributes: &[],
+};
+
+/// How often the kernel programs were attached to watch system calls. Counter in `{burst}`.
+pub static EVENKEEL_SYSCALL_SAMPLING_BURSTS: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.syscall.sampling.bursts",
+    unit: "{burst}",
+    description: "How often the kernel programs were attached to watch system calls.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[],
+};
+
+/// Time that a system call takes longer while it is watched, measured at the start. Gauge in `s`.
+pub static EVENKEEL_SYSCALL_SAMPLING_CALL_COST: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.syscall.sampling.call.cost",
+    unit: "s",
+    description: "Time that a system call takes longer while it is watched, measured at the start.",
+    instrument: Instrument::Gauge,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_SYSCALL_SAMPLED,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// CPU time that watching system calls cost the host. Counter in `s`.
+pub static EVENKEEL_SYSCALL_SAMPLING_COST_TIME: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.syscall.sampling.cost.time",
+    unit: "s",
+    description: "CPU time that watching system calls cost the host.",
+    instrument: Instrument::Counter,
+    number: Number::Double,
+    attributes: &[],
+};
+
+/// Share of the time for which system calls are watched now. Gauge in `1`.
+pub static EVENKEEL_SYSCALL_SAMPLING_DUTY: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.syscall.sampling.duty",
+    unit: "1",
+    description: "Share of the time for which system calls are watched now.",
+    instrument: Instrument::Gauge,
+    number: Number::Double,
+    attributes: &[],
+};
+
+/// Relative standard error of the number of system calls since the start, by how much bursts differ. Gauge in `1`.
+pub static EVENKEEL_SYSCALL_SAMPLING_ERROR: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.syscall.sampling.error",
+    unit: "1",
+    description: "Relative standard error of the number of system calls since the start, by how much bursts differ.",
+    instrument: Instrument::Gauge,
+    number: Number::Double,
+    attributes: &[],
+};
+
+/// The longest duration of a system call that can be measured now. Gauge in `s`.
+pub static EVENKEEL_SYSCALL_SAMPLING_LONGEST: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.syscall.sampling.longest",
+    unit: "s",
+    description: "The longest duration of a system call that can be measured now.",
+    instrument: Instrument::Gauge,
+    number: Number::Double,
+    attributes: &[],
+};
+
+/// Share of the calls watched that are measured now. Gauge in `1`.
+pub static EVENKEEL_SYSCALL_SAMPLING_RATE: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.syscall.sampling.rate",
+    unit: "1",
+    description: "Share of the calls watched that are measured now.",
+    instrument: Instrument::Gauge,
+    number: Number::Double,
+    attributes: &[],
+};
+
+/// System calls that were not measured, to hold the budget. Counter in `{call}`.
+pub static EVENKEEL_SYSCALL_SAMPLING_SKIPPED: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.syscall.sampling.skipped",
+    unit: "{call}",
+    description: "System calls that were not measured, to hold the budget.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[],
+};
+
 /// Longest wait period in effect on any CPU. Gauge in `s`.
 pub static EVENKEEL_WAIT_PERIOD: MetricDescriptor = MetricDescriptor {
     name: "evenkeel.wait.period",
@@ -1251,6 +1444,21 @@ pub static ALL: &[&MetricDescriptor] = &[
     &EVENKEEL_STACK_WALKS,
     &EVENKEEL_SYMBOL_CACHE_EVICTIONS,
     &EVENKEEL_SYMBOL_CACHE_SIZE,
+    &EVENKEEL_SYSCALL_CALLS,
+    &EVENKEEL_SYSCALL_DURATION,
+    &EVENKEEL_SYSCALL_ERRORS,
+    &EVENKEEL_SYSCALL_IN_FLIGHT_COUNT,
+    &EVENKEEL_SYSCALL_LISTED_CALLS,
+    &EVENKEEL_SYSCALL_LISTED_DURATION,
+    &EVENKEEL_SYSCALL_SAMPLING_ATTACHED_TIME,
+    &EVENKEEL_SYSCALL_SAMPLING_BURSTS,
+    &EVENKEEL_SYSCALL_SAMPLING_CALL_COST,
+    &EVENKEEL_SYSCALL_SAMPLING_COST_TIME,
+    &EVENKEEL_SYSCALL_SAMPLING_DUTY,
+    &EVENKEEL_SYSCALL_SAMPLING_ERROR,
+    &EVENKEEL_SYSCALL_SAMPLING_LONGEST,
+    &EVENKEEL_SYSCALL_SAMPLING_RATE,
+    &EVENKEEL_SYSCALL_SAMPLING_SKIPPED,
     &EVENKEEL_WAIT_PERIOD,
     &EVENKEEL_WAIT_SAMPLES,
     &EVENKEEL_WORKLOAD_RUN_QUEUE_BEHIND_TIME,

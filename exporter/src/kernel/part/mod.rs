@@ -9,7 +9,7 @@ pub(in crate::kernel) mod network;
 mod process;
 mod sampling;
 pub mod scheduler;
-mod syscalls;
+pub mod syscalls;
 mod task;
 
 use super::probe::Program;
@@ -87,6 +87,8 @@ pub enum Entries {
     PerCpu(u32),
     /// So many for each group in focus.
     PerFocus(u32),
+    /// So many, and one for each listed system call, in each shard of `syscalls::shards`.
+    PerShard(u32),
     /// So many for each of the [`banks`].
     Banks(u32),
     /// So many for each four CPUs that there can be, up to so many times.
@@ -112,6 +114,8 @@ pub struct Extent<'a> {
     pub cpus: usize,
     /// Services and containers in focus.
     pub focus_groups: usize,
+    /// System calls that are measured one by one.
+    pub listed_calls: usize,
     /// Signals that are on.
     pub signals: &'a [Signal],
 }
@@ -143,6 +147,10 @@ impl ArrayMap {
             Entries::Fixed(entries) => entries,
             Entries::PerCpu(entries) => times(entries, extent.cpus),
             Entries::PerFocus(entries) => times(entries, extent.focus_groups),
+            Entries::PerShard(entries) => times(
+                entries + extent.listed_calls as u32,
+                syscalls::shards(extent.cpus),
+            ),
             Entries::Banks(entries) => entries.saturating_mul(banks(extent.cpus)),
             Entries::PerFourCpus { entries, limit } => entries * cpus.div_ceil(4).clamp(1, limit),
             Entries::Banked { entries, banks } => entries.saturating_mul(cpus.min(banks)),
@@ -198,6 +206,7 @@ mod tests {
         let extent = |cpus| Extent {
             cpus,
             focus_groups: 0,
+            listed_calls: 0,
             signals: &[],
         };
         assert_eq!(array.entries(&extent(3)), 20);
@@ -216,6 +225,7 @@ mod tests {
         let extent = |signals| Extent {
             cpus: 8,
             focus_groups: 0,
+            listed_calls: 0,
             signals,
         };
         assert_eq!(array.entries(&extent(&[Signal::Scheduler])), 24);
@@ -223,6 +233,7 @@ mod tests {
         let of = |cpus| Extent {
             cpus,
             focus_groups: 0,
+            listed_calls: 0,
             signals: &[Signal::Scheduler],
         };
         let growing = ArrayMap {
