@@ -4,16 +4,20 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use evenkeel_semconv::metric::{
-    EVENKEEL_FOCUS_OFF_CPU_DURATION, EVENKEEL_FOCUS_RUN_QUEUE_WAIT_DURATION,
+    EVENKEEL_FOCUS_BLOCK_IO_DURATION, EVENKEEL_FOCUS_OFF_CPU_DURATION,
+    EVENKEEL_FOCUS_RUN_QUEUE_WAIT_DURATION,
 };
-use evenkeel_tests::{evenkeel::Recording, needs::RECORDING, suite::Test};
+use evenkeel_tests::{evenkeel::Recording, needs::RECORDING, suite::Test, workload::target_folder};
 use serde_json::Value;
 
-pub(crate) const TESTS: &[Test] = &[Test::new(
-    "focus::a_service_has_distributions_of_its_own",
-    RECORDING,
-    service,
-)];
+pub(crate) const TESTS: &[Test] = &[
+    Test::new(
+        "focus::a_service_has_distributions_of_its_own",
+        RECORDING,
+        service,
+    ),
+    Test::new("focus::block_io_is_of_who_queued_it", RECORDING, block_io),
+];
 
 /// Sleeps of the service in focus, of children born with it and of a program it started.
 const SLEEPS: u64 = 20;
@@ -67,5 +71,34 @@ fn service() -> Result<()> {
         "service=ek-focus",
     )?;
     ensure!(waits >= own, "{waits} waits for a CPU after {own} blocks");
+    Ok(())
+}
+
+/// Direct writes of the service in focus.
+const WRITES: u64 = 32;
+
+/// The direct writes of the service in focus are counted, those of another one are not. A few more are its
+/// shell's own: reading a program, say.
+fn block_io() -> Result<()> {
+    let folder = tempfile::tempdir_in(target_folder()?)?;
+    let write = |service: &str| {
+        format!(
+            "(export OTEL_SERVICE_NAME={service}; sh -c 'dd if=/dev/zero of={}/{service} bs=4096 count={WRITES} \
+             oflag=direct conv=notrunc status=none')",
+            folder.path().display()
+        )
+    };
+    let script = format!("{} ; {}", write("ek-focus"), write("ek-other"));
+    let recording = Recording::make(
+        &["--focus", "service=ek-focus", "--", "sh", "-c", &script],
+        Duration::from_secs(60),
+    )?;
+    let name = EVENKEEL_FOCUS_BLOCK_IO_DURATION.name;
+    let own = count(&recording.json()?, name, "service=ek-focus")?;
+    println!("{own} operations of the service in focus");
+    ensure!(
+        (WRITES..WRITES + WRITES / 2).contains(&own),
+        "{own} operations for {WRITES} direct writes"
+    );
     Ok(())
 }
