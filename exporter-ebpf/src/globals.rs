@@ -93,6 +93,10 @@ globals! {
     HAS_QUOTA_FIELDS: u64;
     /// 1 where it is known whether a CPU is in an interrupt.
     HAS_INTERRUPT_STATE: u64;
+    /// 1 where services or containers are in focus.
+    FOCUS_USED: u64;
+    /// 1 where stacks of wakers are wanted.
+    WAKER_STACKS: u64;
     /// `WAITS_*`: which waits are measured; 0 where the programs only serve `stolen`.
     WAITS: u64;
     /// `StackHook`.
@@ -110,6 +114,22 @@ globals! {
     USER_ADDRESS_LIMIT: u64;
     /// The agent's own process, for the self-test.
     SELF_PID: u64;
+    /// Banks of the arrays that several CPUs share, less one; banks are a power of two.
+    BANK_MASK: u64;
+    /// `sock.__sk_common.skc_state`.
+    SOCK_STATE: u64;
+    /// `tcp_sock.srtt_us`.
+    TCP_SRTT_US: u64;
+    /// `tcp_sock.snd_una`.
+    TCP_SND_UNA: u64;
+    /// `sk_buff.cb`, where TCP keeps its `tcp_skb_cb`.
+    SKB_CB: u64;
+    /// `tcp_skb_cb.ack_seq`.
+    TCP_SKB_CB_ACK_SEQ: u64;
+    /// `tcp_skb_cb.tcp_gso_segs`.
+    TCP_SKB_CB_GSO_SEGS: u64;
+    /// 1 where `tcp_retransmit_skb` is hit by failures too and says so (third argument).
+    HAS_RETRANSMIT_ERROR_ARGUMENT: u64;
 }
 
 /// First bucket of each of the 256 mantissa cells (see evenkeel-otlp, `ScaleTables`).

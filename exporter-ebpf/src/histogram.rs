@@ -7,7 +7,7 @@ use evenkeel_abi::{BANK_HISTOGRAMS, HISTOGRAM_SCALE, HISTOGRAM_SLOTS, Histogram}
 
 use crate::{
     counters::{MMAPABLE, add_to, current_cpu},
-    globals::{SCALE_BOUNDS, SCALE_FIRST},
+    globals::{self, SCALE_BOUNDS, SCALE_FIRST},
 };
 
 /// `BANK_HISTOGRAMS` for each possible CPU; user space sets the size at load.
@@ -61,6 +61,34 @@ pub unsafe fn record_in(histogram: *mut Histogram, nanos: u64) {
     unsafe { add_to(word, 1) };
     // SAFETY: as above.
     unsafe { add_to(&raw mut (*histogram).sum, nanos) };
+}
+
+/// Records a total that is made up of so many equal values.
+///
+/// # Safety
+///
+/// `histogram` points to a map value; `values` is not 0.
+#[inline(always)]
+pub unsafe fn record_shares(histogram: *mut Histogram, total_nanos: u64, values: u64) {
+    // Most totals are a single value, and a division takes as long as the rest.
+    let nanos = if values == 1 {
+        total_nanos
+    } else {
+        total_nanos / values
+    };
+    let slot = slot(nanos) as usize;
+    // SAFETY: the slot is below the number of slots.
+    let word = unsafe { (&raw mut (*histogram).slots).cast::<u64>().add(slot) };
+    // SAFETY: a word of the map value.
+    unsafe { add_to(word, values) };
+    // SAFETY: as above.
+    unsafe { add_to(&raw mut (*histogram).sum, total_nanos) };
+}
+
+/// The bank of this CPU in arrays whose banks are shared by several CPUs on large hosts.
+#[inline(always)]
+pub fn bank() -> u32 {
+    current_cpu() & globals::BANK_MASK.load() as u32
 }
 
 /// Records a value of a histogram of this CPU.

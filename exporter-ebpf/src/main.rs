@@ -15,9 +15,9 @@
 mod block_io;
 mod counters;
 mod events;
+mod focus;
 mod globals;
 mod histogram;
-mod interrupt_state;
 mod interrupts;
 mod network;
 mod on_cpu;

@@ -15,7 +15,7 @@ use aya_ebpf::{
 use evenkeel_abi::{Counter, EXEC_FILENAME_LEN, EventKind, ExecEvent, ProcessEvent};
 
 use crate::{
-    counters, events, globals, on_cpu,
+    counters, events, focus, globals, on_cpu,
     task::{Task, field},
     task_walk,
 };
@@ -40,6 +40,7 @@ pub fn sched_process_fork(context: BtfTracePointContext) -> i32 {
     if child.tid() != child.pid() {
         return 0;
     }
+    focus::inherit(parent.pid(), child.pid());
     let event = ProcessEvent {
         kind: EventKind::Fork as u32,
         pid: child.pid(),

@@ -184,10 +184,11 @@ impl Task {
         unsafe { field::<u32>(cfs_rq, globals::CFS_RQ_THROTTLE_COUNT.load()) != 0 }
     }
 
-    /// Its group has a quota.
+    /// Its group has a quota, and it can be throttled while it waits, without saying so. A task that
+    /// says so (6.18) throttles itself on its way to user mode, so it always leaves throttled.
     #[inline(always)]
     pub fn has_quota(self) -> bool {
-        if globals::HAS_QUOTA_FIELDS.load() == 0 {
+        if globals::HAS_THROTTLED.load() != 0 || globals::HAS_QUOTA_FIELDS.load() == 0 {
             return false;
         }
         let cfs_rq: *const c_void = self.read(globals::TASK_CFS_RQ.load());

@@ -8,10 +8,14 @@ use crate::task_storage::TaskStorage;
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct Phase {
-    /// Waited since the last whole period, in 2^32ths of it.
+    /// Waited since the last whole period, in 2^32ths of the running one.
     pub position: u32,
-    /// Where in the running period the sample is taken.
+    /// Where in the running period the sample is taken; it was when the position is beyond.
     pub point: u32,
+    /// By how many powers of two the running period is stretched.
+    pub shift: u32,
+    /// Padding.
+    pub reserved: u32,
 }
 
 /// What is remembered of a task. The CPU that switches the task writes it, under the scheduler's
@@ -42,6 +46,10 @@ pub struct TaskState {
     pub blocked: Phase,
     /// Sampling of time on run queues.
     pub queued: Phase,
+    /// Group in focus that it belongs to, 0 for none, as of `focus_generation`.
+    pub focus_group: u32,
+    /// Low half of the generation of the processes in focus; 0 before the first look.
+    pub focus_generation: u32,
     /// Switches away because it blocked.
     pub voluntary: u64,
     /// Switches away while it could have gone on.

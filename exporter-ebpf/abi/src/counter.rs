@@ -57,8 +57,10 @@ pub enum Counter {
     // Words of a CPU that are no counters.
     /// Accounted steal at the last look, plus one; 0 before the first look.
     StealSeen,
-    /// `bpf_ktime_get_ns` minus the run queue's clock.
+    /// `bpf_ktime_get_ns` minus the run queue's clock, when that is up to date.
     ClockOffset,
+    /// `bpf_ktime_get_ns` at the last switch.
+    LastSwitch,
     /// By how many powers of two the wait period is stretched.
     PeriodShift,
     /// When the running review of the period began.
@@ -70,9 +72,22 @@ pub enum Counter {
     WalkEnds = 48,
     // Each signal has 32 numbers of its own from here on.
     // --- interrupts: from 64
+    /// Interrupts whose begin or end was not seen.
+    InterruptsUnmatched = 64,
+    /// Interrupts that ended before they began.
+    InterruptsNegative,
+    /// Interrupts of numbers that user space has not seen yet; they are in the row of others.
+    InterruptsUnnamed,
+    /// Interrupts of devices that have no row of their own.
+    InterruptsOther,
 
     // --- network: from 96
-
+    /// TCP segments sent again, without SYN.
+    RetransmittedData = 96,
+    /// SYN segments sent again.
+    RetransmittedSyn,
+    /// SYN-ACK segments sent again.
+    RetransmittedSynAck,
     // --- syscalls: from 128
 
     // --- block_io: from 160

@@ -7,7 +7,10 @@
 
 mod counter;
 mod event;
+mod focus;
 mod histogram;
+mod interrupt;
+mod network;
 mod self_test;
 mod wait;
 
@@ -17,9 +20,21 @@ pub use self::{
         COMM_LEN, EXEC_FILENAME_LEN, EventKind, ExecEvent, FLAG_KERNEL_THREAD, FLAG_USER_MODE,
         FRAME_SLOTS, MAX_KERNEL_FRAMES, MAX_USER_FRAMES, ProcessEvent, SampleHeader, WalkEnd,
     },
+    focus::{
+        FOCUS_DISTRIBUTIONS, FOCUS_GROUPS, FOCUS_PROCESSES, FocusDistribution, focus_histogram,
+    },
     histogram::{
         BANK_HISTOGRAMS, HISTOGRAM_SCALE, HISTOGRAM_SLOTS, HISTOGRAM_WORDS, Histogram,
         RunQueueReason,
+    },
+    interrupt::{
+        DEVICE_NANOS_WORD, DEVICE_ROW, DEVICE_ROWS, INTERRUPT_ROWS, INTERRUPT_STATE_WORDS,
+        IRQ_NUMBERS, IRQ_UNNAMED, InterruptState, LOCAL_VECTORS, LocalVector, NET_RX_SOFTIRQ,
+        NET_TX_SOFTIRQ, SOFT_NANOS_WORD, SOFTIRQS, VECTOR_KEY, VECTOR_NANOS_WORD, VECTOR_ROW,
+    },
+    network::{
+        DROP_REASONS, NETWORK_ROWS, NETWORK_STATE_WORDS, NetworkRow, NetworkState, NetworkWord,
+        ROUND_TRIP_INTERVAL,
     },
     self_test::{SelfTest, SelfTestState},
     wait::{

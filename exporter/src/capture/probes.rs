@@ -6,6 +6,7 @@ use evenkeel_abi::Counter;
 use evenkeel_semconv::attribute;
 
 use super::{
+    focus::Focus,
     reader::{Reader, ReaderSettings, ReaderWindow},
     session::{CaptureError, CaptureOptions, WindowSummary},
 };
@@ -61,6 +62,8 @@ impl Probes {
             signals: options.signals.clone(),
             steal_clock,
             wait_period_nanos: u64::try_from(options.wait_period.as_nanos()).unwrap_or(u64::MAX),
+            focus_groups: options.focus.len(),
+            waker_stacks: options.waker_stacks,
         };
         let (mut kernel, events) = Kernel::start(&settings, &roots.proc, &roots.sys)?;
         if kernel.runs(TASK_WALK) {
@@ -87,6 +90,11 @@ impl Probes {
             events,
             processes,
             executables,
+            Focus::new(
+                &options.focus,
+                kernel.take_map("FOCUS"),
+                kernel.take_map("FOCUS_GENERATION"),
+            ),
         )?;
         let assembly = Assembly::new(
             AssemblySettings {
@@ -101,6 +109,11 @@ impl Probes {
             symbolizer,
             Arc::new(host.agent_resource()),
         );
+        let mut signals = kernel_signals(options, roots);
+        // What they have to tell the kernel programs must not wait for the first second.
+        for signal in &mut signals {
+            signal.tick(&mut kernel);
+        }
         let cpus = CpuWatch::new(&roots.sys)
             .inspect_err(|error| tracing::warn!(%error, "CPUs are not followed."))
             .ok();
@@ -108,7 +121,7 @@ impl Probes {
             idle_stolen_nanos: stolen::idle_nanos(&kernel),
             is_limited: !options.pids.is_empty(),
             kernel,
-            signals: kernel_signals(options, roots),
+            signals,
             reader,
             assembly,
             cpus,

@@ -35,6 +35,8 @@ pub enum Event<'a> {
     },
     /// A task waited.
     Wait(Wait<'a>),
+    /// What woke a task, and the thread that was woken.
+    Waker(Sample<'a>, u32),
     /// What a task did.
     Account(Account<'a>),
     /// A process is gone.
@@ -116,9 +118,9 @@ pub enum Waker {
 /// Who had the CPU while a task waited for it, nanoseconds of one wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Behind {
-    /// The same process or container.
+    /// The same process, or an unnamed one of the same group.
     pub own: u64,
-    /// Another one.
+    /// Another process.
     pub other: u64,
     /// A kernel thread.
     pub kernel: u64,
@@ -176,6 +178,10 @@ pub fn parse(record: &[u8]) -> Option<Event<'_>> {
         sample(record).map(Event::Stolen)
     } else if kind == EventKind::Wait as u32 {
         wait(record).map(Event::Wait)
+    } else if kind == EventKind::Waker as u32 {
+        let woken_tid = u32::from_ne_bytes(*record.get(WOKEN_TID..)?.first_chunk()?);
+        let waker = sample(record.get(size_of::<WaitDetail>()..)?)?;
+        Some(Event::Waker(waker, woken_tid))
     } else if kind == EventKind::Account as u32 {
         account(record).map(Event::Account)
     } else if kind == EventKind::Exec as u32 {
@@ -198,6 +204,9 @@ const _: () = assert!(size_of::<ProcessEvent>() == 32);
 const _: () = assert!(size_of::<ExecEvent>() == 288);
 const _: () = assert!(size_of::<WaitDetail>() == 192);
 const _: () = assert!(size_of::<TaskAccount>() == 64);
+
+/// Where a `WaitDetail` has the woken thread.
+const WOKEN_TID: usize = std::mem::offset_of!(WaitDetail, woken_tid);
 
 /// The first record of several that lie one after the other, as an iterator writes them, and the
 /// rest; `None` at the end, or when the record is not one that has a length.

@@ -20,7 +20,7 @@ use super::{
     method::Method,
     object::{Object, ObjectError},
     part::{
-        self,
+        self, Extent,
         scheduler::{GROUP_FIELDS, WAIT_FIELDS},
     },
     probe::{Hook, Program, State},
@@ -33,6 +33,14 @@ use crate::signal::{Signal, host::StealClock};
 /// Ring-buffer bytes for each CPU: two seconds of samples with the deepest stacks (99 Hz, 5 KiB)
 /// are 1 MiB; ordinary ones are 300 bytes.
 const RING_BYTES_PER_CPU: usize = 256 << 10;
+/// Programs without which it is not known whether a CPU is in an interrupt.
+const INTERRUPT_PROGRAMS: &[&str] = &[
+    "irq_handler_entry",
+    "irq_handler_exit",
+    "softirq_entry",
+    "softirq_exit",
+];
+
 /// Takes the user stacks of waits by another hook than the best one of this kernel (`interrupt`, `exit`
 /// or `none`). For the project's own tests, which compare them.
 const STACK_HOOK_VARIABLE: &str = "EVENKEEL_STACK_HOOK";
@@ -80,6 +88,20 @@ pub struct CaptureSettings {
     pub steal_clock: StealClock,
     /// Waiting of which one sample is taken, nanoseconds.
     pub wait_period_nanos: u64,
+    /// Services and containers in focus.
+    pub focus_groups: usize,
+    /// Whether stacks of wakers are taken.
+    pub waker_stacks: bool,
+}
+
+impl CaptureSettings {
+    fn extent(&self, cpus: usize) -> Extent<'_> {
+        Extent {
+            cpus,
+            focus_groups: self.focus_groups,
+            signals: &self.signals,
+        }
+    }
 }
 
 /// The kernel's side, running.
@@ -114,8 +136,10 @@ impl Kernel {
         let mut globals = Globals::from_btf(&btf);
         drop(btf);
         globals.set("WALK_USER_STACKS", 1);
+        globals.set("FOCUS_USED", u64::from(settings.focus_groups > 0));
         set_waits(&mut globals, settings);
         let (steal_lacking, steal_doubt) = steal(&mut globals, settings);
+        globals.set("BANK_MASK", u64::from(part::banks(cpu_limit)) - 1);
         withdraw_dependents(&mut globals);
 
         let aya_btf = aya::Btf::from_sys_fs()?;
@@ -190,7 +214,7 @@ impl Kernel {
         }
         let mut arrays = HashMap::new();
         for array in part::arrays() {
-            let words = array.entries(cpu_limit, &settings.signals) * array.words;
+            let words = array.entries(&settings.extent(cpu_limit)) * array.words;
             let map = ebpf.take_map(array.name);
             arrays.insert(
                 array.name,
@@ -280,6 +304,11 @@ impl Kernel {
         self.ebpf.map_mut(name)
     }
 
+    /// The same, for somebody else to keep.
+    pub fn take_map(&mut self, name: &str) -> Option<Map> {
+        self.ebpf.take_map(name)
+    }
+
     /// Each program and what became of it.
     pub fn programs(&self) -> &[(&'static Program, State)] {
         &self.programs
@@ -349,7 +378,7 @@ fn load(
         .override_global("SELF_PID", &self_pid, true)
         .map_max_entries("EVENTS", ring_bytes as u32);
     for array in part::arrays() {
-        loader.map_max_entries(array.name, array.entries(cpu_limit, &settings.signals));
+        loader.map_max_entries(array.name, array.entries(&settings.extent(cpu_limit)));
     }
     loader.load(&object.bytes)
 }
@@ -396,6 +425,11 @@ fn set_waits(globals: &mut Globals, settings: &CaptureSettings) {
         }
     }
     globals.set("WAITS", waits);
+    // What an interrupt hits must not be taken for a waker.
+    let sees_interrupts = settings.signals.contains(&Signal::Interrupts)
+        && globals.lacking(INTERRUPT_PROGRAMS).is_none();
+    globals.set("HAS_INTERRUPT_STATE", u64::from(sees_interrupts));
+    globals.set("WAKER_STACKS", u64::from(settings.waker_stacks));
     let period = settings.wait_period_nanos.max(1);
     globals.set("WAIT_PERIOD", period);
     globals.set("WAIT_PERIOD_RECIPROCAL", (1 << 52) / period);

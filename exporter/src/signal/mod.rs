@@ -1,6 +1,7 @@
 //! What is measured. One module a signal; the kernel's half is in `kernel/`.
 
 mod block_io;
+pub mod focus;
 pub mod host;
 mod interrupts;
 mod kind;
@@ -49,15 +50,15 @@ pub struct SignalAccount {
 }
 
 /// The signals of that kind that are on.
-pub fn kernel_signals(options: &CaptureOptions, _roots: &Roots) -> Vec<Box<dyn KernelSignal>> {
+pub fn kernel_signals(options: &CaptureOptions, roots: &Roots) -> Vec<Box<dyn KernelSignal>> {
     let all: [Box<dyn KernelSignal>; 7] = [
         Box::new(off_cpu::OffCpu),
         Box::new(run_queue::RunQueue),
         Box::new(scheduler::Scheduler {
             wait_period_seconds: options.wait_period.as_secs_f64(),
         }),
-        Box::new(interrupts::Interrupts),
-        Box::new(network::Network),
+        Box::new(interrupts::Interrupts::new(roots)),
+        Box::new(network::Network::new(roots)),
         Box::new(syscalls::Syscalls),
         Box::new(block_io::BlockIo),
     ];

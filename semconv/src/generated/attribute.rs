@@ -53,11 +53,20 @@ pub const EVENKEEL_EXPORT_OUTCOME: &str = "evenkeel.export.outcome";
 /// The OTLP signal that was exported.
 pub const EVENKEEL_EXPORT_SIGNAL: &str = "evenkeel.export.signal";
 
+/// A service or container in focus, as the command line names it.
+pub const EVENKEEL_FOCUS_TARGET: &str = "evenkeel.focus.target";
+
 /// The name of a BPF helper function without its prefix.
 pub const EVENKEEL_HELPER_NAME: &str = "evenkeel.helper.name";
 
 /// The hypervisor that the host runs on.
 pub const EVENKEEL_HOST_HYPERVISOR_NAME: &str = "evenkeel.host.hypervisor.name";
+
+/// What kind of interrupt it is.
+pub const EVENKEEL_INTERRUPT_KIND: &str = "evenkeel.interrupt.kind";
+
+/// The name of the interrupt.
+pub const EVENKEEL_INTERRUPT_NAME: &str = "evenkeel.interrupt.name";
 
 /// The kernel release as `uname -r` prints it.
 pub const EVENKEEL_KERNEL_RELEASE: &str = "evenkeel.kernel.release";
@@ -76,6 +85,21 @@ pub const EVENKEEL_METHOD_CLOCK_COST: &str = "evenkeel.method.clock.cost";
 
 /// Lower-case hexadecimal hash over everything that can differ between two hosts that run the same BPF object.
 pub const EVENKEEL_METHOD_FINGERPRINT: &str = "evenkeel.method.fingerprint";
+
+/// Why the kernel dropped a packet, by its own name for it.
+pub const EVENKEEL_NETWORK_DROP_REASON: &str = "evenkeel.network.drop.reason";
+
+/// Where packets were received from a device's or CPU's queue.
+pub const EVENKEEL_NETWORK_POLL_CONTEXT: &str = "evenkeel.network.poll.context";
+
+/// How a poll for packets ended.
+pub const EVENKEEL_NETWORK_POLL_OUTCOME: &str = "evenkeel.network.poll.outcome";
+
+/// The queue that had no room.
+pub const EVENKEEL_NETWORK_QUEUE_DROP_REASON: &str = "evenkeel.network.queue.drop.reason";
+
+/// What was sent again.
+pub const EVENKEEL_NETWORK_TCP_RETRANSMISSION_KIND: &str = "evenkeel.network.tcp.retransmission.kind";
 
 /// What a blocked task waited for.
 pub const EVENKEEL_OFF_CPU_REASON: &str = "evenkeel.off_cpu.reason";
@@ -300,6 +324,11 @@ pub static ALL: &[AttributeDescriptor] = &[
         kind: AttributeKind::Enum(&["profiles", "metrics"]),
     },
     AttributeDescriptor {
+        name: EVENKEEL_FOCUS_TARGET,
+        description: "A service or container in focus, as the command line names it.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
         name: EVENKEEL_HELPER_NAME,
         description: "The name of a BPF helper function without its prefix.",
         kind: AttributeKind::String,
@@ -308,6 +337,16 @@ pub static ALL: &[AttributeDescriptor] = &[
         name: EVENKEEL_HOST_HYPERVISOR_NAME,
         description: "The hypervisor that the host runs on.",
         kind: AttributeKind::Enum(&["none", "kvm", "nitro", "hyperv", "xen", "vmware", "other"]),
+    },
+    AttributeDescriptor {
+        name: EVENKEEL_INTERRUPT_KIND,
+        description: "What kind of interrupt it is.",
+        kind: AttributeKind::Enum(&["device", "vector", "soft"]),
+    },
+    AttributeDescriptor {
+        name: EVENKEEL_INTERRUPT_NAME,
+        description: "The name of the interrupt.",
+        kind: AttributeKind::String,
     },
     AttributeDescriptor {
         name: EVENKEEL_KERNEL_RELEASE,
@@ -338,6 +377,31 @@ pub static ALL: &[AttributeDescriptor] = &[
         name: EVENKEEL_METHOD_FINGERPRINT,
         description: "Lower-case hexadecimal hash over everything that can differ between two hosts that run the same BPF object.",
         kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
+        name: EVENKEEL_NETWORK_DROP_REASON,
+        description: "Why the kernel dropped a packet, by its own name for it.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
+        name: EVENKEEL_NETWORK_POLL_CONTEXT,
+        description: "Where packets were received from a device's or CPU's queue.",
+        kind: AttributeKind::Enum(&["soft_interrupt", "task"]),
+    },
+    AttributeDescriptor {
+        name: EVENKEEL_NETWORK_POLL_OUTCOME,
+        description: "How a poll for packets ended.",
+        kind: AttributeKind::Enum(&["done", "exhausted"]),
+    },
+    AttributeDescriptor {
+        name: EVENKEEL_NETWORK_QUEUE_DROP_REASON,
+        description: "The queue that had no room.",
+        kind: AttributeKind::Enum(&["cpu_backlog", "accept_queue", "listen", "tcp_backlog", "tcp_receive_queue", "udp_receive_queue", "udp_send_queue"]),
+    },
+    AttributeDescriptor {
+        name: EVENKEEL_NETWORK_TCP_RETRANSMISSION_KIND,
+        description: "What was sent again.",
+        kind: AttributeKind::Enum(&["data", "syn", "syn_ack"]),
     },
     AttributeDescriptor {
         name: EVENKEEL_OFF_CPU_REASON,
@@ -688,6 +752,16 @@ pub mod value {
         pub const OTHER: &str = "other";
     }
 
+    /// Values of `evenkeel.interrupt.kind`.
+    pub mod evenkeel_interrupt_kind {
+        /// A hard interrupt of a device.
+        pub const DEVICE: &str = "device";
+        /// A vector of the CPU itself: its timer, and what CPUs send each other. x86 only; elsewhere these are interrupts of devices.
+        pub const VECTOR: &str = "vector";
+        /// A soft interrupt, on the way out of a hard one or in ksoftirqd.
+        pub const SOFT: &str = "soft";
+    }
+
     /// Values of `evenkeel.loss.reason`.
     pub mod evenkeel_loss_reason {
         /// The kernel map that sums up the events was full.
@@ -728,6 +802,50 @@ pub mod value {
         pub const SLOW: &str = "slow";
         /// The clock helper takes 1 us or more a call, as when each reading leaves the guest.
         pub const VERY_SLOW: &str = "very_slow";
+    }
+
+    /// Values of `evenkeel.network.poll.context`.
+    pub mod evenkeel_network_poll_context {
+        /// In the soft interrupt `net_rx`.
+        pub const SOFT_INTERRUPT: &str = "soft_interrupt";
+        /// In a task: busy polling, or the thread of a device.
+        pub const TASK: &str = "task";
+    }
+
+    /// Values of `evenkeel.network.poll.outcome`.
+    pub mod evenkeel_network_poll_outcome {
+        /// The queue was emptied.
+        pub const DONE: &str = "done";
+        /// The budget of packets was used up, and those that are left wait.
+        pub const EXHAUSTED: &str = "exhausted";
+    }
+
+    /// Values of `evenkeel.network.queue.drop.reason`.
+    pub mod evenkeel_network_queue_drop_reason {
+        /// The CPU's queue of received packets was full (`net.core.netdev_max_backlog`).
+        pub const CPU_BACKLOG: &str = "cpu_backlog";
+        /// The queue of connections that an application has not accepted was full.
+        pub const ACCEPT_QUEUE: &str = "accept_queue";
+        /// A connection was refused for another reason, such as want of memory.
+        pub const LISTEN: &str = "listen";
+        /// The queue of a TCP socket that its process is busy with was full.
+        pub const TCP_BACKLOG: &str = "tcp_backlog";
+        /// The receive queue of a TCP socket was full.
+        pub const TCP_RECEIVE_QUEUE: &str = "tcp_receive_queue";
+        /// The receive queue of a UDP socket was full.
+        pub const UDP_RECEIVE_QUEUE: &str = "udp_receive_queue";
+        /// The send queue of a UDP socket was full.
+        pub const UDP_SEND_QUEUE: &str = "udp_send_queue";
+    }
+
+    /// Values of `evenkeel.network.tcp.retransmission.kind`.
+    pub mod evenkeel_network_tcp_retransmission_kind {
+        /// Data or FIN of an established connection.
+        pub const DATA: &str = "data";
+        /// The SYN of a connection that is being made.
+        pub const SYN: &str = "syn";
+        /// The answer to a SYN.
+        pub const SYN_ACK: &str = "syn_ack";
     }
 
     /// Values of `evenkeel.off_cpu.reason`.

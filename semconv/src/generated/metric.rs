@@ -13,6 +13,25 @@ pub static EVENKEEL_CPU_CONTEXT_SWITCHES: MetricDescriptor = MetricDescriptor {
     attributes: &[],
 };
 
+/// Time of each CPU that interrupts took for themselves. Counter in `s`.
+pub static EVENKEEL_CPU_INTERRUPT_TIME: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.cpu.interrupt.time",
+    unit: "s",
+    description: "Time of each CPU that interrupts took for themselves.",
+    instrument: Instrument::Counter,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::CPU_LOGICAL_NUMBER,
+            requirement: Requirement::Required,
+        },
+        MetricAttribute {
+            name: attribute::EVENKEEL_INTERRUPT_KIND,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
 /// Tasks running or ready on a CPU, sampled with the frequency of the profiles. Histogram in `{task}`.
 pub static EVENKEEL_CPU_RUN_QUEUE_LENGTH: MetricDescriptor = MetricDescriptor {
     name: "evenkeel.cpu.run_queue.length",
@@ -197,6 +216,66 @@ pub static EVENKEEL_EXPORT_WINDOWS: MetricDescriptor = MetricDescriptor {
     ],
 };
 
+/// Time from the arrival to the completion of an I/O that the service or container in focus queued. Histogram in `s`.
+pub static EVENKEEL_FOCUS_BLOCK_IO_DURATION: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.focus.block_io.duration",
+    unit: "s",
+    description: "Time from the arrival to the completion of an I/O that the service or container in focus queued.",
+    instrument: Instrument::Histogram,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_FOCUS_TARGET,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Time that a task of the service or container in focus was blocked. Histogram in `s`.
+pub static EVENKEEL_FOCUS_OFF_CPU_DURATION: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.focus.off_cpu.duration",
+    unit: "s",
+    description: "Time that a task of the service or container in focus was blocked.",
+    instrument: Instrument::Histogram,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_FOCUS_TARGET,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Time that a task of the service or container in focus waited for a CPU. Histogram in `s`.
+pub static EVENKEEL_FOCUS_RUN_QUEUE_WAIT_DURATION: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.focus.run_queue.wait.duration",
+    unit: "s",
+    description: "Time that a task of the service or container in focus waited for a CPU.",
+    instrument: Instrument::Histogram,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_FOCUS_TARGET,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Time that a system call of the service or container in focus took. Histogram in `s`.
+pub static EVENKEEL_FOCUS_SYSCALL_DURATION: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.focus.syscall.duration",
+    unit: "s",
+    description: "Time that a system call of the service or container in focus took.",
+    instrument: Instrument::Histogram,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_FOCUS_TARGET,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
 /// Measured cost of one call of a BPF helper on this host. Gauge in `s`.
 pub static EVENKEEL_HELPER_COST: MetricDescriptor = MetricDescriptor {
     name: "evenkeel.helper.cost",
@@ -207,6 +286,44 @@ pub static EVENKEEL_HELPER_COST: MetricDescriptor = MetricDescriptor {
     attributes: &[
         MetricAttribute {
             name: attribute::EVENKEEL_HELPER_NAME,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Time from the begin of an interrupt's handling to its end. Histogram in `s`.
+pub static EVENKEEL_INTERRUPT_DURATION: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.interrupt.duration",
+    unit: "s",
+    description: "Time from the begin of an interrupt's handling to its end.",
+    instrument: Instrument::Histogram,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_INTERRUPT_KIND,
+            requirement: Requirement::Required,
+        },
+        MetricAttribute {
+            name: attribute::EVENKEEL_INTERRUPT_NAME,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// CPU time that interrupts took for themselves. Counter in `s`.
+pub static EVENKEEL_INTERRUPT_TIME: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.interrupt.time",
+    unit: "s",
+    description: "CPU time that interrupts took for themselves.",
+    instrument: Instrument::Counter,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_INTERRUPT_KIND,
+            requirement: Requirement::Required,
+        },
+        MetricAttribute {
+            name: attribute::EVENKEEL_INTERRUPT_NAME,
             requirement: Requirement::Required,
         },
     ],
@@ -225,6 +342,146 @@ pub static EVENKEEL_MAP_MEMORY_USAGE: MetricDescriptor = MetricDescriptor {
             requirement: Requirement::Recommended,
         },
     ],
+};
+
+/// Packets that the kernel dropped, in all network namespaces. Counter in `{packet}`.
+pub static EVENKEEL_NETWORK_DROPS: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.network.drops",
+    unit: "{packet}",
+    description: "Packets that the kernel dropped, in all network namespaces.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_NETWORK_DROP_REASON,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// CPU time that receiving a packet took in `net_rx`. Histogram in `s`.
+pub static EVENKEEL_NETWORK_PACKET_RECEIVE_DURATION: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.network.packet.receive.duration",
+    unit: "s",
+    description: "CPU time that receiving a packet took in `net_rx`.",
+    instrument: Instrument::Histogram,
+    number: Number::Double,
+    attributes: &[],
+};
+
+/// Packets that were taken from the receive queues of devices and CPUs, in all network namespaces. Counter in `{packet}`.
+pub static EVENKEEL_NETWORK_PACKETS_POLLED: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.network.packets.polled",
+    unit: "{packet}",
+    description: "Packets that were taken from the receive queues of devices and CPUs, in all network namespaces.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_NETWORK_POLL_CONTEXT,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Polls of the receive queues of devices and CPUs. Counter in `{poll}`.
+pub static EVENKEEL_NETWORK_POLLS: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.network.polls",
+    unit: "{poll}",
+    description: "Polls of the receive queues of devices and CPUs.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_NETWORK_POLL_OUTCOME,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Packets and connections that found no room in a queue. Counter in `{packet}`.
+pub static EVENKEEL_NETWORK_QUEUE_DROPS: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.network.queue.drops",
+    unit: "{packet}",
+    description: "Packets and connections that found no room in a queue.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_NETWORK_QUEUE_DROP_REASON,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Runs of `net_rx` that ended with packets left, for want of time or budget. Counter in `{run}`.
+pub static EVENKEEL_NETWORK_SOFTIRQ_SQUEEZES: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.network.softirq.squeezes",
+    unit: "{run}",
+    description: "Runs of `net_rx` that ended with packets left, for want of time or budget.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[],
+};
+
+/// CPU time of the soft interrupts that receive and transmit packets. Counter in `s`.
+pub static EVENKEEL_NETWORK_SOFTIRQ_TIME: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.network.softirq.time",
+    unit: "s",
+    description: "CPU time of the soft interrupts that receive and transmit packets.",
+    instrument: Instrument::Counter,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_INTERRUPT_NAME,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Segments that arrived on established TCP connections. Counter in `{segment}`.
+pub static EVENKEEL_NETWORK_TCP_RECEIVED_SEGMENTS: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.network.tcp.received_segments",
+    unit: "{segment}",
+    description: "Segments that arrived on established TCP connections.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[],
+};
+
+/// TCP segments that were sent again. Counter in `{segment}`.
+pub static EVENKEEL_NETWORK_TCP_RETRANSMISSIONS: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.network.tcp.retransmissions",
+    unit: "{segment}",
+    description: "TCP segments that were sent again.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_NETWORK_TCP_RETRANSMISSION_KIND,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Smoothed round-trip times of TCP connections. Histogram in `s`.
+pub static EVENKEEL_NETWORK_TCP_ROUND_TRIP_DURATION: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.network.tcp.round_trip.duration",
+    unit: "s",
+    description: "Smoothed round-trip times of TCP connections.",
+    instrument: Instrument::Histogram,
+    number: Number::Double,
+    attributes: &[],
+};
+
+/// Share of the segments at which the round-trip time is looked at. Gauge in `1`.
+pub static EVENKEEL_NETWORK_TCP_ROUND_TRIP_SAMPLING_RATIO: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.network.tcp.round_trip.sampling.ratio",
+    unit: "1",
+    description: "Share of the segments at which the round-trip time is looked at.",
+    instrument: Instrument::Gauge,
+    number: Number::Double,
+    attributes: &[],
 };
 
 /// Time that tasks were blocked, by what they waited for. Counter in `s`.
@@ -420,6 +677,16 @@ pub static EVENKEEL_WAIT_PERIOD: MetricDescriptor = MetricDescriptor {
     description: "Longest wait period in effect on any CPU.",
     instrument: Instrument::Gauge,
     number: Number::Double,
+    attributes: &[],
+};
+
+/// Waits that were sampled. Counter in `{sample}`.
+pub static EVENKEEL_WAIT_SAMPLES: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.wait.samples",
+    unit: "{sample}",
+    description: "Waits that were sampled.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
     attributes: &[],
 };
 
@@ -722,6 +989,7 @@ pub static SYSTEM_UPTIME: MetricDescriptor = MetricDescriptor {
 /// Every metric, sorted by name.
 pub static ALL: &[&MetricDescriptor] = &[
     &EVENKEEL_CPU_CONTEXT_SWITCHES,
+    &EVENKEEL_CPU_INTERRUPT_TIME,
     &EVENKEEL_CPU_RUN_QUEUE_LENGTH,
     &EVENKEEL_CPU_RUN_QUEUE_WAIT_DURATION,
     &EVENKEEL_CPU_RUN_QUEUE_WAIT_TIME,
@@ -735,8 +1003,25 @@ pub static ALL: &[&MetricDescriptor] = &[
     &EVENKEEL_EXPORT_REQUEST_DURATION,
     &EVENKEEL_EXPORT_RETRIES,
     &EVENKEEL_EXPORT_WINDOWS,
+    &EVENKEEL_FOCUS_BLOCK_IO_DURATION,
+    &EVENKEEL_FOCUS_OFF_CPU_DURATION,
+    &EVENKEEL_FOCUS_RUN_QUEUE_WAIT_DURATION,
+    &EVENKEEL_FOCUS_SYSCALL_DURATION,
     &EVENKEEL_HELPER_COST,
+    &EVENKEEL_INTERRUPT_DURATION,
+    &EVENKEEL_INTERRUPT_TIME,
     &EVENKEEL_MAP_MEMORY_USAGE,
+    &EVENKEEL_NETWORK_DROPS,
+    &EVENKEEL_NETWORK_PACKET_RECEIVE_DURATION,
+    &EVENKEEL_NETWORK_PACKETS_POLLED,
+    &EVENKEEL_NETWORK_POLLS,
+    &EVENKEEL_NETWORK_QUEUE_DROPS,
+    &EVENKEEL_NETWORK_SOFTIRQ_SQUEEZES,
+    &EVENKEEL_NETWORK_SOFTIRQ_TIME,
+    &EVENKEEL_NETWORK_TCP_RECEIVED_SEGMENTS,
+    &EVENKEEL_NETWORK_TCP_RETRANSMISSIONS,
+    &EVENKEEL_NETWORK_TCP_ROUND_TRIP_DURATION,
+    &EVENKEEL_NETWORK_TCP_ROUND_TRIP_SAMPLING_RATIO,
     &EVENKEEL_OFF_CPU_TIME,
     &EVENKEEL_PRESSURE_STALL_TIME,
     &EVENKEEL_PROCESS_TABLE_EVICTIONS,
@@ -751,6 +1036,7 @@ pub static ALL: &[&MetricDescriptor] = &[
     &EVENKEEL_SYMBOL_CACHE_EVICTIONS,
     &EVENKEEL_SYMBOL_CACHE_SIZE,
     &EVENKEEL_WAIT_PERIOD,
+    &EVENKEEL_WAIT_SAMPLES,
     &EVENKEEL_WORKLOAD_RUN_QUEUE_BEHIND_TIME,
     &EVENKEEL_WORKLOAD_RUN_QUEUE_NEIGHBOUR_TIME,
     &EVENKEEL_WORKLOAD_RUN_QUEUE_TIME,

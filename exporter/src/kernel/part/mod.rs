@@ -3,8 +3,9 @@
 //! `exporter-ebpf/src/`.
 
 mod block_io;
+pub mod focus;
 mod interrupts;
-mod network;
+pub(in crate::kernel) mod network;
 mod process;
 mod sampling;
 pub mod scheduler;
@@ -30,6 +31,7 @@ pub struct Part {
 const PARTS: &[&Part] = &[
     &task::PART,
     &process::PART,
+    &focus::PART,
     &scheduler::PART,
     &interrupts::PART,
     &network::PART,
@@ -56,6 +58,8 @@ pub enum Shape {
     Pointer,
     /// A number of so many bytes.
     Scalar(u32),
+    /// An array of so many bytes.
+    Bytes(u32),
 }
 
 /// A mmapped array of the object: made with `BPF_F_MMAPABLE`, written by programs, read by us.
@@ -78,20 +82,52 @@ pub enum Entries {
     Fixed(u32),
     /// So many for each number that a CPU can have.
     PerCpu(u32),
+    /// So many for each group in focus.
+    PerFocus(u32),
+    /// So many for each of the [`banks`].
+    Banks(u32),
+}
+
+/// What the sizes of arrays follow.
+#[derive(Clone, Copy, Debug)]
+pub struct Extent<'a> {
+    /// Numbers that a CPU can have.
+    pub cpus: usize,
+    /// Services and containers in focus.
+    pub focus_groups: usize,
+    /// Signals that are on.
+    pub signals: &'a [Signal],
+}
+
+/// Most banks of an array that CPUs share: histograms of 11 KB for every CPU of a large host would
+/// be tens of megabytes, and among 16 banks two CPUs seldom write the same word at once.
+const MAX_BANKS: u32 = 16;
+
+/// Banks on a host with so many CPU numbers: a power of two, so that a CPU finds its own by a mask.
+pub fn banks(cpu_limit: usize) -> u32 {
+    u32::try_from(cpu_limit)
+        .unwrap_or(MAX_BANKS)
+        .clamp(1, MAX_BANKS)
+        .next_power_of_two()
 }
 
 impl ArrayMap {
-    /// Entries on a host with so many CPU numbers, when those signals are on.
-    pub fn entries(&self, cpu_limit: usize, on: &[Signal]) -> u32 {
-        if !self.serves.is_empty() && !self.serves.iter().any(|signal| on.contains(signal)) {
+    /// How many entries it has; at least one.
+    pub fn entries(&self, extent: &Extent<'_>) -> u32 {
+        let is_on = |signal| extent.signals.contains(signal);
+        if !self.serves.is_empty() && !self.serves.iter().any(is_on) {
             return 1;
         }
-        match self.entries {
+        let times = |entries: u32, count: usize| {
+            entries.saturating_mul(u32::try_from(count).unwrap_or(u32::MAX))
+        };
+        let entries = match self.entries {
             Entries::Fixed(entries) => entries,
-            Entries::PerCpu(entries) => {
-                entries.saturating_mul(u32::try_from(cpu_limit).unwrap_or(u32::MAX))
-            }
-        }
+            Entries::PerCpu(entries) => times(entries, extent.cpus),
+            Entries::PerFocus(entries) => times(entries, extent.focus_groups),
+            Entries::Banks(entries) => entries.saturating_mul(banks(extent.cpus)),
+        };
+        entries.max(1)
     }
 }
 
@@ -128,6 +164,26 @@ mod tests {
         assert_eq!(unique.len(), names.len());
     }
 
+    /// Every CPU has a bank to itself up to 16; beyond that they share, and memory stays bounded.
+    #[test]
+    fn banks_are_bounded() {
+        let counts = [0, 1, 2, 3, 8, 16, 17, 4096].map(banks);
+        assert_eq!(counts, [1, 1, 2, 4, 8, 16, 16, 16]);
+        let array = ArrayMap {
+            name: "X",
+            entries: Entries::Banks(5),
+            words: 1,
+            serves: &[],
+        };
+        let extent = |cpus| Extent {
+            cpus,
+            focus_groups: 0,
+            signals: &[],
+        };
+        assert_eq!(array.entries(&extent(3)), 20);
+        assert_eq!(array.entries(&extent(4096)), 80);
+    }
+
     /// The arrays of a signal that is off take no memory.
     #[test]
     fn arrays_follow_the_signals() {
@@ -137,7 +193,12 @@ mod tests {
             words: 2,
             serves: &[Signal::Scheduler],
         };
-        assert_eq!(array.entries(8, &[Signal::Scheduler]), 24);
-        assert_eq!(array.entries(8, &[Signal::Host]), 1);
+        let extent = |signals| Extent {
+            cpus: 8,
+            focus_groups: 0,
+            signals,
+        };
+        assert_eq!(array.entries(&extent(&[Signal::Scheduler])), 24);
+        assert_eq!(array.entries(&extent(&[Signal::Host])), 1);
     }
 }
