@@ -13,7 +13,11 @@
 )]
 
 mod block_io;
+mod calls_in_flight;
 mod counters;
+mod disk;
+mod disk_submitters;
+mod disk_tables;
 mod events;
 mod focus;
 mod globals;

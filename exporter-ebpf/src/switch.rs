@@ -260,7 +260,7 @@ fn arrive(context: &BtfTracePointContext, bank: Bank, task: Task, now: u64, late
 pub unsafe fn sample(bank: Bank, waits: *mut TaskState, wait: Wait) -> (u64, u64) {
     // SAFETY: by the caller's promise.
     unsafe {
-        wait_sampling::draw(waits);
+        wait_sampling::draw(bank, waits);
         let blocked = wait.blocked.saturating_sub((*waits).reported_blocked);
         let queued = wait.queued.saturating_sub((*waits).reported_queued);
         let kinds = globals::WAITS.load();

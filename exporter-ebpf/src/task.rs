@@ -84,6 +84,12 @@ impl Task {
         self.read(globals::TASK_STATE.load())
     }
 
+    /// The word of `thread_info` that says which ABI the system call under way is of.
+    #[inline(always)]
+    pub fn abi(self) -> u32 {
+        self.read(globals::TASK_ABI.load())
+    }
+
     /// Start of the process in nanoseconds since boot: with the pid it names a process for good.
     #[inline(always)]
     pub fn process_start_time(self) -> u64 {
@@ -184,10 +190,11 @@ impl Task {
         unsafe { field::<u32>(cfs_rq, globals::CFS_RQ_THROTTLE_COUNT.load()) != 0 }
     }
 
-    /// Its group has a quota.
+    /// Its group has a quota, and it can be throttled while it waits, without saying so. A task that
+    /// says so (6.18) throttles itself on its way to user mode, so it always leaves throttled.
     #[inline(always)]
     pub fn has_quota(self) -> bool {
-        if globals::HAS_QUOTA_FIELDS.load() == 0 {
+        if globals::HAS_THROTTLED.load() != 0 || globals::HAS_QUOTA_FIELDS.load() == 0 {
             return false;
         }
         let cfs_rq: *const c_void = self.read(globals::TASK_CFS_RQ.load());

@@ -8,10 +8,14 @@ use crate::task_storage::TaskStorage;
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct Phase {
-    /// Waited since the last whole period, in 2^32ths of it.
+    /// Waited since the last whole period, in 2^32ths of the running one.
     pub position: u32,
-    /// Where in the running period the sample is taken.
+    /// Where in the running period the sample is taken; it was when the position is beyond.
     pub point: u32,
+    /// By how many powers of two the running period is stretched.
+    pub shift: u32,
+    /// Padding.
+    pub reserved: u32,
 }
 
 /// What is remembered of a task. The CPU that switches the task writes it, under the scheduler's

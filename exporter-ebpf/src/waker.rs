@@ -69,9 +69,8 @@ fn stack(context: &BtfTracePointContext, task: Task, waits: *mut TaskState) {
     // SAFETY: the helper takes nothing.
     let now = unsafe { bpf_ktime_get_ns() }.wrapping_sub(offset);
     // SAFETY: as above.
-    if !unsafe {
-        wait_sampling::may_be_kept(bank, &raw const (*waits).blocked, now.saturating_sub(left))
-    } {
+    if !unsafe { wait_sampling::may_be_kept(&raw const (*waits).blocked, now.saturating_sub(left)) }
+    {
         return;
     }
     let Some(buffer) = sample_buffer(Use::Waker as u32) else {

@@ -92,9 +92,15 @@ impl Recording {
     /// `evenkeel record -o FILE ARGUMENTS`, to its end.
     pub fn make(arguments: &[&str], limit: Duration) -> Result<Self> {
         let mut recording = Self::empty()?;
-        let finished = run(&mut recording.recorder_command(arguments)?, limit)?.succeeded()?;
-        recording.recorder = Some(finished);
+        let mut command = recording.recorder_command(arguments)?;
+        recording.run(&mut command, limit)?;
         Ok(recording)
+    }
+
+    /// Runs a command of [`recorder_command`](Self::recorder_command) to its end.
+    pub fn run(&mut self, command: &mut Command, limit: Duration) -> Result<()> {
+        self.recorder = Some(run(command, limit)?.succeeded()?);
+        Ok(())
     }
 
     /// Records a workload for as long as it runs.

@@ -83,6 +83,19 @@ impl<'a> Sample<'a> {
         sample
     }
 
+    /// The distance of samples in the unit of the profile's period.
+    pub fn period(&self) -> i64 {
+        self.profile.period()
+    }
+
+    /// The names of its functions, inlined ones too, leaf first.
+    pub fn functions(&self) -> Vec<&'a str> {
+        let frames = self.view.frames();
+        frames
+            .flat_map(|frame| frame.lines().map(|line| line.function()))
+            .collect()
+    }
+
     /// A text attribute of the sample or, failing that, of its resource.
     pub fn attribute(&self, name: &str) -> Option<&'a str> {
         let of_resource = || self.profile.resource().text(name);

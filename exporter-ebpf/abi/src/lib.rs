@@ -6,16 +6,25 @@
 #![forbid(unsafe_code)]
 
 mod counter;
+mod disk;
 mod event;
 mod focus;
 mod histogram;
 mod interrupt;
 mod network;
 mod self_test;
+mod syscall;
 mod wait;
 
 pub use self::{
     counter::{BANK_COUNTERS, Counter, RUN_QUEUE_LENGTHS},
+    disk::{
+        DISK_BANK_SERIES, DISK_BANKS, DISK_CACHE_SETS, DISK_CHARGE_BYTES, DISK_DURATION_SLOTS,
+        DISK_EXACT_SECTORS, DISK_FIRST_OCTAVE, DISK_IDENTITY_WORDS, DISK_NAME_LEN,
+        DISK_OCTAVE_SLOTS, DISK_OCTAVES, DISK_SERIES, DISK_SIZE_SCALE, DISK_SIZE_SLOTS,
+        DISK_STATUSES, DISK_SUBMITTERS, DISK_TABLE_BLOCK, DISK_TABLE_LIMIT, DISK_TABLE_SETS,
+        DiskIdentity, DiskOperation, DiskPhase, DiskSeries, DiskSubmitted, DiskSubmitter,
+    },
     event::{
         COMM_LEN, EXEC_FILENAME_LEN, EventKind, ExecEvent, FLAG_KERNEL_THREAD, FLAG_USER_MODE,
         FRAME_SLOTS, MAX_KERNEL_FRAMES, MAX_USER_FRAMES, ProcessEvent, SampleHeader, WalkEnd,
@@ -38,6 +47,11 @@ pub use self::{
         ROUND_TRIP_INTERVAL,
     },
     self_test::{SelfTest, SelfTestState},
+    syscall::{
+        CALLS_WORD, CallInFlight, CallRuns, ERROR_CLASSES, ERROR_NUMBERS, ERRORS_WORD, KnownAge,
+        LISTED_SYSCALLS, LISTED_WORD, RUN_NANOS, RUNS_WORD, SAMPLED_WORD, SEEN_WORD, SKIP_BITS,
+        SYSCALL_BANK_WORDS, SYSCALL_FAMILIES, SYSCALL_NUMBERS, SyscallBank, SyscallFamily,
+    },
     wait::{
         HAS_QUOTA, LEFT_NEW, LEFT_RUNNABLE, LEFT_THROTTLED, LEFT_UNFINISHED, NEIGHBOURS,
         NO_SYSTEM_CALL, Neighbour, StackHook, TaskAccount, USER_STACK_MISSED, WAITS_OFF_CPU,

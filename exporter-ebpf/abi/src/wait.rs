@@ -29,7 +29,7 @@ pub const LEFT_THROTTLED: u32 = 2;
 pub const LEFT_NEW: u32 = 4;
 /// The wait goes on: it is reported as far as the end of the window.
 pub const LEFT_UNFINISHED: u32 = 8;
-/// The task's group has a quota.
+/// The task's group has a quota, and the task may have been throttled while it waited.
 pub const HAS_QUOTA: u32 = 16;
 /// No user stack could be taken, though the task has one.
 pub const USER_STACK_MISSED: u32 = 32;
@@ -69,15 +69,16 @@ pub struct WaitDetail {
     pub blocked_weight: u64,
     /// What it counts of time on a run queue, nanoseconds.
     pub queued_weight: u64,
-    /// Of the time on a run queue: while a task of the same process or container had the CPU.
+    /// Of the time on a run queue: while a task of the same process had the CPU, or of the same group
+    /// without being named below.
     pub own_nanos: u64,
-    /// While another process or container had it.
+    /// While another process had it.
     pub other_nanos: u64,
     /// While a kernel thread had it.
     pub kernel_nanos: u64,
     /// While the CPU was idle.
     pub idle_nanos: u64,
-    /// Who the others were, as far as there is room.
+    /// Who the other processes were, as far as there is room.
     pub others: [Neighbour; NEIGHBOURS],
     /// State in which the task left the CPU (`TASK_*`, include/linux/sched.h).
     pub task_state: u32,

@@ -61,6 +61,7 @@ impl Probes {
             frequency: options.frequency,
             signals: options.signals.clone(),
             steal_clock,
+            syscalls: options.syscalls.clone(),
             wait_period_nanos: u64::try_from(options.wait_period.as_nanos()).unwrap_or(u64::MAX),
             focus_groups: options.focus.len(),
             waker_stacks: options.waker_stacks,
@@ -69,6 +70,10 @@ impl Probes {
         if kernel.runs(TASK_WALK) {
             // The first walk begins the waits of all tasks; what it writes is of no window.
             let _ = walk(&mut kernel);
+        }
+        let mut signals = kernel_signals(options, roots);
+        for signal in &mut signals {
+            signal.start(&mut kernel);
         }
         describe_method(&kernel, host);
 

@@ -61,6 +61,18 @@ pub(super) fn attach(program: &'static Program, attaching: &mut Attaching<'_>) -
                 Err(error) => State::Failed(in_short(&error)),
             }
         }
+        Hook::Bursts(name) => {
+            // Once for a trial: whoever attaches it later has no more to fear than want of memory.
+            let tried = <&mut BtfTracePoint>::try_from(loaded).and_then(|tracepoint| {
+                tracepoint.load(name, btf)?;
+                let link = tracepoint.attach()?;
+                tracepoint.detach(link)
+            });
+            match tried {
+                Ok(()) => State::Attached,
+                Err(error) => State::Failed(in_short(&error)),
+            }
+        }
         Hook::Iterator(object) => {
             let ready =
                 <&mut Iter>::try_from(loaded).and_then(|iterator| iterator.load(object, btf));

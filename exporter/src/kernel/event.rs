@@ -118,9 +118,9 @@ pub enum Waker {
 /// Who had the CPU while a task waited for it, nanoseconds of one wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Behind {
-    /// The same process or container.
+    /// The same process, or an unnamed one of the same group.
     pub own: u64,
-    /// Another one.
+    /// Another process.
     pub other: u64,
     /// A kernel thread.
     pub kernel: u64,

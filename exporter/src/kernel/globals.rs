@@ -36,9 +36,10 @@ impl Globals {
             }
         }
         globals.set_frame_pointer(btf);
+        part::syscalls::find_abi(btf, &mut globals);
         globals.set_optional(btf);
         for program in part::programs() {
-            if let Hook::Tracepoint(name) = program.hook
+            if let Hook::Tracepoint(name) | Hook::Bursts(name) = program.hook
                 && btf.tracepoint_arguments(name).is_none()
             {
                 let reason = format!("this kernel has no tracepoint {name}");

@@ -10,6 +10,8 @@ use crate::signal::Signal;
 pub enum Hook {
     /// A tracepoint, with arguments typed by BTF.
     Tracepoint(&'static str),
+    /// The same, attached and detached again and again by the signal itself.
+    Bursts(&'static str),
     /// The cpu-clock timer of every online CPU.
     CpuClock,
     /// An iterator over objects of the kernel, which runs when user space reads it.

@@ -11,7 +11,7 @@ mod run_queue;
 mod scheduler;
 pub mod status;
 pub mod stolen;
-mod syscalls;
+pub mod syscalls;
 pub mod workload;
 
 use std::fmt::Debug;
@@ -29,6 +29,12 @@ const NANOS: f64 = 1e9;
 pub trait KernelSignal: Debug + Send {
     /// Which one it is.
     fn signal(&self) -> Signal;
+
+    /// What has to be started once the programs are attached.
+    fn start(&mut self, _kernel: &mut Kernel) {}
+
+    /// What has to be read at the end of a window, before [`Self::metrics`].
+    fn end_window(&mut self, _kernel: &mut Kernel) {}
 
     /// What has to be done every second.
     fn tick(&mut self, _kernel: &mut Kernel) {}
@@ -59,8 +65,8 @@ pub fn kernel_signals(options: &CaptureOptions, roots: &Roots) -> Vec<Box<dyn Ke
         }),
         Box::new(interrupts::Interrupts::new(roots)),
         Box::new(network::Network::new(roots)),
-        Box::new(syscalls::Syscalls),
-        Box::new(block_io::BlockIo),
+        Box::new(syscalls::Syscalls::new(&options.syscalls, roots)),
+        Box::new(block_io::BlockIo::new(roots)),
     ];
     all.into_iter()
         .filter(|signal| options.signals.contains(&signal.signal()))

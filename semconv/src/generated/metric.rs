@@ -112,6 +112,98 @@ pub static EVENKEEL_CPU_SWITCHES: MetricDescriptor = MetricDescriptor {
     ],
 };
 
+/// Disk operations that the driver had, looked at once a second. Histogram in `{operation}`.
+pub static EVENKEEL_DISK_OPERATION_DEPTH: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.disk.operation.depth",
+    unit: "{operation}",
+    description: "Disk operations that the driver had, looked at once a second.",
+    instrument: Instrument::Histogram,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_DISK_INSTANCE,
+            requirement: Requirement::ConditionallyRequired,
+        },
+        MetricAttribute {
+            name: attribute::SYSTEM_DEVICE,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Time from when the driver got a disk operation to its last completion. Histogram in `s`.
+pub static EVENKEEL_DISK_OPERATION_DEVICE_DURATION: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.disk.operation.device.duration",
+    unit: "s",
+    description: "Time from when the driver got a disk operation to its last completion.",
+    instrument: Instrument::Histogram,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_DISK_INSTANCE,
+            requirement: Requirement::ConditionallyRequired,
+        },
+        MetricAttribute {
+            name: attribute::EVENKEEL_DISK_OPERATION_TYPE,
+            requirement: Requirement::Required,
+        },
+        MetricAttribute {
+            name: attribute::SYSTEM_DEVICE,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Time from the arrival of a disk operation to its completion. Histogram in `s`.
+pub static EVENKEEL_DISK_OPERATION_DURATION: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.disk.operation.duration",
+    unit: "s",
+    description: "Time from the arrival of a disk operation to its completion.",
+    instrument: Instrument::Histogram,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_DISK_INSTANCE,
+            requirement: Requirement::ConditionallyRequired,
+        },
+        MetricAttribute {
+            name: attribute::EVENKEEL_DISK_OPERATION_TYPE,
+            requirement: Requirement::Required,
+        },
+        MetricAttribute {
+            name: attribute::SYSTEM_DEVICE,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Disk operations that ended with an error. Counter in `{operation}`.
+pub static EVENKEEL_DISK_OPERATION_ERRORS: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.disk.operation.errors",
+    unit: "{operation}",
+    description: "Disk operations that ended with an error.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::ERROR_TYPE,
+            requirement: Requirement::Required,
+        },
+        MetricAttribute {
+            name: attribute::EVENKEEL_DISK_INSTANCE,
+            requirement: Requirement::ConditionallyRequired,
+        },
+        MetricAttribute {
+            name: attribute::EVENKEEL_DISK_OPERATION_TYPE,
+            requirement: Requirement::Required,
+        },
+        MetricAttribute {
+            name: attribute::SYSTEM_DEVICE,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
 /// Operations that were issued to a disk and have not completed. UpDownCounter in `{operation}`.
 pub static EVENKEEL_DISK_OPERATION_IN_FLIGHT: MetricDescriptor = MetricDescriptor {
     name: "evenkeel.disk.operation.in_flight",
@@ -120,6 +212,98 @@ pub static EVENKEEL_DISK_OPERATION_IN_FLIGHT: MetricDescriptor = MetricDescripto
     instrument: Instrument::UpDownCounter,
     number: Number::Int,
     attributes: &[
+        MetricAttribute {
+            name: attribute::SYSTEM_DEVICE,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Completions of a part of a disk operation. Counter in `{operation}`.
+pub static EVENKEEL_DISK_OPERATION_PARTIAL_COMPLETIONS: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.disk.operation.partial_completions",
+    unit: "{operation}",
+    description: "Completions of a part of a disk operation.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_DISK_INSTANCE,
+            requirement: Requirement::ConditionallyRequired,
+        },
+        MetricAttribute {
+            name: attribute::EVENKEEL_DISK_OPERATION_TYPE,
+            requirement: Requirement::Required,
+        },
+        MetricAttribute {
+            name: attribute::SYSTEM_DEVICE,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Time from the arrival of a disk operation until the driver got it. Histogram in `s`.
+pub static EVENKEEL_DISK_OPERATION_QUEUE_DURATION: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.disk.operation.queue.duration",
+    unit: "s",
+    description: "Time from the arrival of a disk operation until the driver got it.",
+    instrument: Instrument::Histogram,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_DISK_INSTANCE,
+            requirement: Requirement::ConditionallyRequired,
+        },
+        MetricAttribute {
+            name: attribute::EVENKEEL_DISK_OPERATION_TYPE,
+            requirement: Requirement::Required,
+        },
+        MetricAttribute {
+            name: attribute::SYSTEM_DEVICE,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Times that a driver handed a disk operation back because it could not take it yet. Counter in `{operation}`.
+pub static EVENKEEL_DISK_OPERATION_REQUEUES: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.disk.operation.requeues",
+    unit: "{operation}",
+    description: "Times that a driver handed a disk operation back because it could not take it yet.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_DISK_INSTANCE,
+            requirement: Requirement::ConditionallyRequired,
+        },
+        MetricAttribute {
+            name: attribute::EVENKEEL_DISK_OPERATION_TYPE,
+            requirement: Requirement::Required,
+        },
+        MetricAttribute {
+            name: attribute::SYSTEM_DEVICE,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Sizes of disk operations. Histogram in `By`.
+pub static EVENKEEL_DISK_OPERATION_SIZE: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.disk.operation.size",
+    unit: "By",
+    description: "Sizes of disk operations.",
+    instrument: Instrument::Histogram,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_DISK_INSTANCE,
+            requirement: Requirement::ConditionallyRequired,
+        },
+        MetricAttribute {
+            name: attribute::EVENKEEL_DISK_OPERATION_TYPE,
+            requirement: Requirement::Required,
+        },
         MetricAttribute {
             name: attribute::SYSTEM_DEVICE,
             requirement: Requirement::Required,
@@ -518,6 +702,29 @@ pub static EVENKEEL_PRESSURE_STALL_TIME: MetricDescriptor = MetricDescriptor {
     ],
 };
 
+/// Bytes that processes handed to disks, estimated from a sample. Counter in `By`.
+pub static EVENKEEL_PROCESS_DISK_IO: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.process.disk.io",
+    unit: "By",
+    description: "Bytes that processes handed to disks, estimated from a sample.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::CONTAINER_ID,
+            requirement: Requirement::ConditionallyRequired,
+        },
+        MetricAttribute {
+            name: attribute::DISK_IO_DIRECTION,
+            requirement: Requirement::Required,
+        },
+        MetricAttribute {
+            name: attribute::PROCESS_EXECUTABLE_NAME,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
 /// Processes that were forgotten while alive because the table was full. Counter in `{process}`.
 pub static EVENKEEL_PROCESS_TABLE_EVICTIONS: MetricDescriptor = MetricDescriptor {
     name: "evenkeel.process.table.evictions",
@@ -670,6 +877,199 @@ pub static EVENKEEL_SYMBOL_CACHE_SIZE: MetricDescriptor = MetricDescriptor {
     attributes: &[],
 };
 
+/// System calls entered, by family. Counter in `{call}`.
+pub static EVENKEEL_SYSCALL_CALLS: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.syscall.calls",
+    unit: "{call}",
+    description: "System calls entered, by family.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_SYSCALL_FAMILY,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Time from the entry of a system call to its end, by family. Histogram in `s`.
+pub static EVENKEEL_SYSCALL_DURATION: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.syscall.duration",
+    unit: "s",
+    description: "Time from the entry of a system call to its end, by family.",
+    instrument: Instrument::Histogram,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_SYSCALL_FAMILY,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// System calls that failed, by family and class of error. Counter in `{error}`.
+pub static EVENKEEL_SYSCALL_ERRORS: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.syscall.errors",
+    unit: "{error}",
+    description: "System calls that failed, by family and class of error.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_SYSCALL_ERROR_CLASS,
+            requirement: Requirement::Required,
+        },
+        MetricAttribute {
+            name: attribute::EVENKEEL_SYSCALL_FAMILY,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// System calls that tasks are in, by family and age. UpDownCounter in `{call}`.
+pub static EVENKEEL_SYSCALL_IN_FLIGHT_COUNT: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.syscall.in_flight.count",
+    unit: "{call}",
+    description: "System calls that tasks are in, by family and age.",
+    instrument: Instrument::UpDownCounter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_SYSCALL_AGE,
+            requirement: Requirement::Required,
+        },
+        MetricAttribute {
+            name: attribute::EVENKEEL_SYSCALL_FAMILY,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// System calls entered, of each call that was listed. Counter in `{call}`.
+pub static EVENKEEL_SYSCALL_LISTED_CALLS: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.syscall.listed.calls",
+    unit: "{call}",
+    description: "System calls entered, of each call that was listed.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_SYSCALL_NAME,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Time from the entry of a system call to its end, of each call that was listed. Histogram in `s`.
+pub static EVENKEEL_SYSCALL_LISTED_DURATION: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.syscall.listed.duration",
+    unit: "s",
+    description: "Time from the entry of a system call to its end, of each call that was listed.",
+    instrument: Instrument::Histogram,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_SYSCALL_NAME,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Time for which system calls were watched. Counter in `s`.
+pub static EVENKEEL_SYSCALL_SAMPLING_ATTACHED_TIME: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.syscall.sampling.attached.time",
+    unit: "s",
+    description: "Time for which system calls were watched.",
+    instrument: Instrument::Counter,
+    number: Number::Double,
+    attributes: &[],
+};
+
+/// How often the kernel programs were attached to watch system calls. Counter in `{burst}`.
+pub static EVENKEEL_SYSCALL_SAMPLING_BURSTS: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.syscall.sampling.bursts",
+    unit: "{burst}",
+    description: "How often the kernel programs were attached to watch system calls.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[],
+};
+
+/// Time that a system call takes longer while it is watched, measured at the start. Gauge in `s`.
+pub static EVENKEEL_SYSCALL_SAMPLING_CALL_COST: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.syscall.sampling.call.cost",
+    unit: "s",
+    description: "Time that a system call takes longer while it is watched, measured at the start.",
+    instrument: Instrument::Gauge,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_SYSCALL_SAMPLED,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// CPU time that watching system calls cost the host. Counter in `s`.
+pub static EVENKEEL_SYSCALL_SAMPLING_COST_TIME: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.syscall.sampling.cost.time",
+    unit: "s",
+    description: "CPU time that watching system calls cost the host.",
+    instrument: Instrument::Counter,
+    number: Number::Double,
+    attributes: &[],
+};
+
+/// Share of the time for which system calls are watched now. Gauge in `1`.
+pub static EVENKEEL_SYSCALL_SAMPLING_DUTY: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.syscall.sampling.duty",
+    unit: "1",
+    description: "Share of the time for which system calls are watched now.",
+    instrument: Instrument::Gauge,
+    number: Number::Double,
+    attributes: &[],
+};
+
+/// Relative standard error of the number of system calls since the start, by how much bursts differ. Gauge in `1`.
+pub static EVENKEEL_SYSCALL_SAMPLING_ERROR: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.syscall.sampling.error",
+    unit: "1",
+    description: "Relative standard error of the number of system calls since the start, by how much bursts differ.",
+    instrument: Instrument::Gauge,
+    number: Number::Double,
+    attributes: &[],
+};
+
+/// The longest duration of a system call that can be measured now. Gauge in `s`.
+pub static EVENKEEL_SYSCALL_SAMPLING_LONGEST: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.syscall.sampling.longest",
+    unit: "s",
+    description: "The longest duration of a system call that can be measured now.",
+    instrument: Instrument::Gauge,
+    number: Number::Double,
+    attributes: &[],
+};
+
+/// Share of the calls watched that are measured now. Gauge in `1`.
+pub static EVENKEEL_SYSCALL_SAMPLING_RATE: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.syscall.sampling.rate",
+    unit: "1",
+    description: "Share of the calls watched that are measured now.",
+    instrument: Instrument::Gauge,
+    number: Number::Double,
+    attributes: &[],
+};
+
+/// System calls that were not measured, to hold the budget. Counter in `{call}`.
+pub static EVENKEEL_SYSCALL_SAMPLING_SKIPPED: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.syscall.sampling.skipped",
+    unit: "{call}",
+    description: "System calls that were not measured, to hold the budget.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[],
+};
+
 /// Longest wait period in effect on any CPU. Gauge in `s`.
 pub static EVENKEEL_WAIT_PERIOD: MetricDescriptor = MetricDescriptor {
     name: "evenkeel.wait.period",
@@ -677,6 +1077,16 @@ pub static EVENKEEL_WAIT_PERIOD: MetricDescriptor = MetricDescriptor {
     description: "Longest wait period in effect on any CPU.",
     instrument: Instrument::Gauge,
     number: Number::Double,
+    attributes: &[],
+};
+
+/// Waits that were sampled. Counter in `{sample}`.
+pub static EVENKEEL_WAIT_SAMPLES: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.wait.samples",
+    unit: "{sample}",
+    description: "Waits that were sampled.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
     attributes: &[],
 };
 
@@ -986,7 +1396,15 @@ pub static ALL: &[&MetricDescriptor] = &[
     &EVENKEEL_CPU_STOLEN_TIME,
     &EVENKEEL_CPU_STOLEN_UTILIZATION,
     &EVENKEEL_CPU_SWITCHES,
+    &EVENKEEL_DISK_OPERATION_DEPTH,
+    &EVENKEEL_DISK_OPERATION_DEVICE_DURATION,
+    &EVENKEEL_DISK_OPERATION_DURATION,
+    &EVENKEEL_DISK_OPERATION_ERRORS,
     &EVENKEEL_DISK_OPERATION_IN_FLIGHT,
+    &EVENKEEL_DISK_OPERATION_PARTIAL_COMPLETIONS,
+    &EVENKEEL_DISK_OPERATION_QUEUE_DURATION,
+    &EVENKEEL_DISK_OPERATION_REQUEUES,
+    &EVENKEEL_DISK_OPERATION_SIZE,
     &EVENKEEL_EXECUTABLE_TABLE_EVICTIONS,
     &EVENKEEL_EXPORT_QUEUE_LENGTH,
     &EVENKEEL_EXPORT_QUEUE_SIZE,
@@ -1014,6 +1432,7 @@ pub static ALL: &[&MetricDescriptor] = &[
     &EVENKEEL_NETWORK_TCP_ROUND_TRIP_SAMPLING_RATIO,
     &EVENKEEL_OFF_CPU_TIME,
     &EVENKEEL_PRESSURE_STALL_TIME,
+    &EVENKEEL_PROCESS_DISK_IO,
     &EVENKEEL_PROCESS_TABLE_EVICTIONS,
     &EVENKEEL_PROCESS_TABLE_SIZE,
     &EVENKEEL_PROGRAM_RUN_TIME,
@@ -1025,7 +1444,23 @@ pub static ALL: &[&MetricDescriptor] = &[
     &EVENKEEL_STACK_WALKS,
     &EVENKEEL_SYMBOL_CACHE_EVICTIONS,
     &EVENKEEL_SYMBOL_CACHE_SIZE,
+    &EVENKEEL_SYSCALL_CALLS,
+    &EVENKEEL_SYSCALL_DURATION,
+    &EVENKEEL_SYSCALL_ERRORS,
+    &EVENKEEL_SYSCALL_IN_FLIGHT_COUNT,
+    &EVENKEEL_SYSCALL_LISTED_CALLS,
+    &EVENKEEL_SYSCALL_LISTED_DURATION,
+    &EVENKEEL_SYSCALL_SAMPLING_ATTACHED_TIME,
+    &EVENKEEL_SYSCALL_SAMPLING_BURSTS,
+    &EVENKEEL_SYSCALL_SAMPLING_CALL_COST,
+    &EVENKEEL_SYSCALL_SAMPLING_COST_TIME,
+    &EVENKEEL_SYSCALL_SAMPLING_DUTY,
+    &EVENKEEL_SYSCALL_SAMPLING_ERROR,
+    &EVENKEEL_SYSCALL_SAMPLING_LONGEST,
+    &EVENKEEL_SYSCALL_SAMPLING_RATE,
+    &EVENKEEL_SYSCALL_SAMPLING_SKIPPED,
     &EVENKEEL_WAIT_PERIOD,
+    &EVENKEEL_WAIT_SAMPLES,
     &EVENKEEL_WORKLOAD_RUN_QUEUE_BEHIND_TIME,
     &EVENKEEL_WORKLOAD_RUN_QUEUE_NEIGHBOUR_TIME,
     &EVENKEEL_WORKLOAD_RUN_QUEUE_TIME,

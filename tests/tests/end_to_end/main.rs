@@ -3,20 +3,24 @@
 //! One file a theme. All are one program, so that they run one after the other and close on one line.
 
 mod agent;
+mod blame;
 mod cli;
 mod collector;
 mod depth;
+mod focus;
 mod formats;
 mod harness;
 mod host;
 mod interrupts;
 mod names;
 mod network;
+mod off_cpu;
 mod on_cpu;
 mod record;
 mod refusal;
 mod run_queue;
 mod stolen;
+mod switches;
 
 use std::process::ExitCode;
 
@@ -32,8 +36,12 @@ fn main() -> ExitCode {
         depth::TESTS,
         names::TESTS,
         run_queue::TESTS,
+        off_cpu::TESTS,
+        switches::TESTS,
+        blame::TESTS,
         stolen::TESTS,
         host::TESTS,
+        focus::TESTS,
         interrupts::TESTS,
         network::TESTS,
         formats::TESTS,

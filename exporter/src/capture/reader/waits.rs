@@ -7,7 +7,7 @@ use evenkeel_abi::LEFT_UNFINISHED;
 use super::{super::split::Split, ReaderState};
 use crate::{
     identity::Process,
-    kernel::event::{self, Account, Sample, Wait},
+    kernel::event::{self, Account, Behind, Sample, Wait},
     profile::{Ahead, Block, Cause, Futex, RawFrame, SampleTotals, WOKEN_BY, Waker},
     signal::workload::WorkloadKey,
 };
@@ -62,8 +62,10 @@ impl ReaderState {
         let process = self
             .processes
             .observe(wait.sample.process, wait.sample.comm);
-        let ahead = Split::of(wait);
-        self.blame(wait, &process, &ahead);
+        let mut behind = wait.behind;
+        let neighbours = self.neighbours(&process, &mut behind);
+        let ahead = Split::of(wait.queued_nanos, wait.flags, &behind);
+        self.blame(wait, &process, &ahead, &neighbours);
         if !self.wanted(&wait.sample) {
             return;
         }
@@ -119,19 +121,35 @@ impl ReaderState {
         }
     }
 
+    /// Names the processes that had the CPU, each with its part. Those of the same container, or of the
+    /// same service, are no neighbours: their part becomes the wait's own.
+    fn neighbours(&mut self, process: &Process, behind: &mut Behind) -> Vec<(Arc<str>, u64)> {
+        let mut neighbours = Vec::new();
+        for (key, nanos) in behind.others {
+            if key.pid == 0 || nanos == 0 {
+                continue;
+            }
+            let neighbour = self.processes.observe(key, b"");
+            if neighbour.owner.is_with(&process.owner) {
+                behind.own = behind.own.saturating_add(nanos);
+                behind.other = behind.other.saturating_sub(nanos);
+            } else {
+                neighbours.push((neighbour.owner.service_name.clone(), nanos));
+            }
+        }
+        neighbours
+    }
+
     /// Adds a wait on a run queue to the account of its workload.
-    fn blame(&mut self, wait: &Wait<'_>, process: &Process, ahead: &Split) {
+    fn blame(
+        &mut self,
+        wait: &Wait<'_>,
+        process: &Process,
+        ahead: &Split,
+        neighbours: &[(Arc<str>, u64)],
+    ) {
         if wait.queued_nanos == 0 {
             return;
-        }
-        let others: u64 = wait.behind.others.iter().map(|(_, nanos)| nanos).sum();
-        let mut neighbours: Vec<(Arc<str>, u64)> = Vec::new();
-        for (key, nanos) in wait.behind.others {
-            let part = ahead.part_of(Ahead::Other, nanos, others);
-            if key.pid != 0 && part > 0 {
-                let neighbour = self.processes.observe(key, b"");
-                neighbours.push((neighbour.owner.service_name.clone(), part));
-            }
         }
         let deeds = self
             .deeds
@@ -140,8 +158,12 @@ impl ReaderState {
         for (sum, (_, nanos)) in deeds.ahead_nanos.iter_mut().zip(ahead.parts()) {
             *sum += nanos;
         }
+        let others: u64 = neighbours.iter().map(|(_, nanos)| nanos).sum();
         for (name, nanos) in neighbours {
-            deeds.blame(&name, nanos);
+            let part = ahead.part_of(Ahead::Other, *nanos, others);
+            if part > 0 {
+                deeds.blame(name, part);
+            }
         }
     }
 }

@@ -9,7 +9,7 @@ pub(in crate::kernel) mod network;
 mod process;
 mod sampling;
 pub mod scheduler;
-mod syscalls;
+pub mod syscalls;
 mod task;
 
 use super::probe::Program;
@@ -40,6 +40,9 @@ const PARTS: &[&Part] = &[
     &sampling::PART,
 ];
 
+/// The size of the tables of block I/O on its way, which its programs need to know.
+pub const DISK_TABLE: ArrayMap = block_io::table("DISK_ISSUES");
+
 /// A field that a kernel program reads.
 #[derive(Debug)]
 pub struct Field {
@@ -69,7 +72,7 @@ pub struct ArrayMap {
     pub name: &'static str,
     /// How many entries it has.
     pub entries: Entries,
-    /// Words of 8 bytes in an entry.
+    /// Words of 8 bytes in an entry; 0 for an array that only programs read, which is not mapped.
     pub words: u32,
     /// Signals that it serves; it has a single entry when none of them is on. Empty: all.
     pub serves: &'static [Signal],
@@ -84,8 +87,24 @@ pub enum Entries {
     PerCpu(u32),
     /// So many for each group in focus.
     PerFocus(u32),
+    /// So many, and one for each listed system call, in each shard of `syscalls::shards`.
+    PerShard(u32),
     /// So many for each of the [`banks`].
     Banks(u32),
+    /// So many for each four CPUs that there can be, up to so many times.
+    PerFourCpus {
+        /// Entries for four CPUs.
+        entries: u32,
+        /// Most times.
+        limit: u32,
+    },
+    /// So many for each bank; there is one for each number that a CPU can have, up to a limit.
+    Banked {
+        /// Entries of a bank.
+        entries: u32,
+        /// Most banks.
+        banks: u32,
+    },
 }
 
 /// What the sizes of arrays follow.
@@ -95,6 +114,8 @@ pub struct Extent<'a> {
     pub cpus: usize,
     /// Services and containers in focus.
     pub focus_groups: usize,
+    /// System calls that are measured one by one.
+    pub listed_calls: usize,
     /// Signals that are on.
     pub signals: &'a [Signal],
 }
@@ -121,11 +142,18 @@ impl ArrayMap {
         let times = |entries: u32, count: usize| {
             entries.saturating_mul(u32::try_from(count).unwrap_or(u32::MAX))
         };
+        let cpus = u32::try_from(extent.cpus).unwrap_or(u32::MAX);
         let entries = match self.entries {
             Entries::Fixed(entries) => entries,
             Entries::PerCpu(entries) => times(entries, extent.cpus),
             Entries::PerFocus(entries) => times(entries, extent.focus_groups),
+            Entries::PerShard(entries) => times(
+                entries + extent.listed_calls as u32,
+                syscalls::shards(extent.cpus),
+            ),
             Entries::Banks(entries) => entries.saturating_mul(banks(extent.cpus)),
+            Entries::PerFourCpus { entries, limit } => entries * cpus.div_ceil(4).clamp(1, limit),
+            Entries::Banked { entries, banks } => entries.saturating_mul(cpus.min(banks)),
         };
         entries.max(1)
     }
@@ -178,6 +206,7 @@ mod tests {
         let extent = |cpus| Extent {
             cpus,
             focus_groups: 0,
+            listed_calls: 0,
             signals: &[],
         };
         assert_eq!(array.entries(&extent(3)), 20);
@@ -196,9 +225,35 @@ mod tests {
         let extent = |signals| Extent {
             cpus: 8,
             focus_groups: 0,
+            listed_calls: 0,
             signals,
         };
         assert_eq!(array.entries(&extent(&[Signal::Scheduler])), 24);
         assert_eq!(array.entries(&extent(&[Signal::Host])), 1);
+        let of = |cpus| Extent {
+            cpus,
+            focus_groups: 0,
+            listed_calls: 0,
+            signals: &[Signal::Scheduler],
+        };
+        let growing = ArrayMap {
+            entries: Entries::PerFourCpus {
+                entries: 5,
+                limit: 3,
+            },
+            ..array
+        };
+        assert_eq!(growing.entries(&of(2)), 5);
+        assert_eq!(growing.entries(&of(5)), 10);
+        assert_eq!(growing.entries(&of(64)), 15);
+        let banked = ArrayMap {
+            entries: Entries::Banked {
+                entries: 3,
+                banks: 4,
+            },
+            ..array
+        };
+        assert_eq!(banked.entries(&of(2)), 6);
+        assert_eq!(banked.entries(&of(64)), 12);
     }
 }
