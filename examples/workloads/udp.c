@@ -1,7 +1,8 @@
 /* UDP over loopback: a flood, or datagrams that the kernel has to drop.
  * Usage: udp flood SECONDS   sends to itself from as many threads as there are CPUs; prints `sent N`
  *        udp closed COUNT    sends COUNT datagrams to a closed port; prints `sent COUNT`
- *        udp full COUNT      sends COUNT datagrams to a socket that nobody reads; prints `sent COUNT` */
+ *        udp full COUNT      sends COUNT datagrams to a socket and reads it only then; prints `sent COUNT`
+ *                            and how many were not there, `dropped N` */
 #include "workload.h"
 
 #include <arpa/inet.h>
@@ -59,6 +60,12 @@ static int dropped(long count, int leave_open)
     for (long i = 0; i < count; i++)
         done += sendto(fd, datagram, sizeof datagram, 0, (struct sockaddr *)&address, sizeof address) > 0;
     printf("sent %ld\n", done);
+    if (leave_open) {
+        long there = 0;
+        while (recv(receiver, datagram, sizeof datagram, MSG_DONTWAIT) > 0)
+            there++;
+        printf("dropped %ld\n", done - there);
+    }
     return done != count;
 }
 

@@ -6,6 +6,9 @@
 //! A CPU is in one hard interrupt at most (handlers and vectors run with interrupts off) and in one
 //! soft interrupt at most, which hard ones can interrupt. So two stamps a CPU are enough, and a soft
 //! interrupt's own time is its duration without what hard interrupts took meanwhile.
+//!
+//! Cost of begin and end together: 130 ns a soft interrupt, 155 ns a device's, 160 to 250 ns a vector,
+//! which comes less often and finds colder caches. Two clock reads are 80 ns of it.
 
 use aya_ebpf::{
     btf_maps::Array,

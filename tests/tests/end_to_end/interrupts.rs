@@ -21,7 +21,6 @@ use evenkeel_tests::{
     interrupts::{self, COUNTED},
     log::Log,
     needs::{Need, RECORDING},
-    procfs::wait_until_quiet,
     received::Received,
     suite::Test,
     workload::Workload,
@@ -43,9 +42,11 @@ pub(crate) const TESTS: &[Test] = &[
 /// Seconds of load.
 const SECONDS: &str = "8";
 
-/// Growth from which on counts are compared: 1 % of it is then more than what comes in between the
-/// reading of the kernel's counts and that of ours.
-const ENOUGH: f64 = 2000.0;
+/// Growth from which on counts are compared.
+const ENOUGH: f64 = 500.0;
+
+/// What may come in between the reading of the kernel's counts and that of ours; 1 % of all but the rarest.
+const BETWEEN: f64 = 20.0;
 
 /// A second in an interrupt is a hang; what took longer was never measured right.
 const LONGEST_SECONDS: f64 = 1.0;
@@ -75,7 +76,6 @@ fn load(folder: &std::path::Path) -> Result<Vec<Running>> {
 /// devices, is what the kernel counts within 1 %. No single one takes a second, and their own times are less
 /// than the time there is on each CPU. What soft interrupts take is what samples say.
 fn flood() -> Result<()> {
-    wait_until_quiet()?;
     let log = Log::start(Duration::from_millis(10), interrupts::read);
     let recording = Recording::empty()?;
     let load = load(recording.folder())?;
@@ -109,7 +109,7 @@ fn flood() -> Result<()> {
             println!("NOT EXERCISED: {} {kernel:.0} times", counted.kernel);
         } else {
             ensure!(
-                (ours - kernel).abs() <= kernel * 0.01,
+                (ours - kernel).abs() <= (kernel * 0.01).max(BETWEEN),
                 "{}: {ours} instead of {kernel:.0}, off by {:+.2} %",
                 counted.kernel,
                 (ours / kernel - 1.0) * 100.0
@@ -198,7 +198,6 @@ fn compare_with_samples(recording: &Recording, received: &Received) -> Result<()
 
 /// After idling, what comes first on a CPU must not be charged with the time since it last did anything.
 fn idle_then_load() -> Result<()> {
-    wait_until_quiet()?;
     let udp = Workload::Udp.build()?;
     let script = "sleep 6; \"$0\" flood 1";
     let recording = Recording::make(

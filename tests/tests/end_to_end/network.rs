@@ -1,6 +1,13 @@
 //! What packets cost and where they wait, against programs that know it and the kernel's own counts.
 
-use std::{fs, path::Path, time::Duration};
+use std::{
+    fs,
+    io::{Read as _, Write as _},
+    net::{Ipv4Addr, TcpListener, TcpStream},
+    path::Path,
+    thread,
+    time::Duration,
+};
 
 use anyhow::{Context as _, Result, ensure};
 use evenkeel_otlp::{
@@ -25,8 +32,10 @@ use evenkeel_semconv::{
     },
 };
 use evenkeel_tests::{
+    child::Running,
     evenkeel::Recording,
     needs::RECORDING,
+    procfs::wait_until_quiet,
     received::Received,
     suite::{Skip, Test},
     workload::{Workload, printed},
@@ -57,6 +66,11 @@ pub(crate) const TESTS: &[Test] = &[
         "network::round_trips_are_those_of_the_connections",
         RECORDING,
         round_trips,
+    ),
+    Test::new(
+        "network::round_trips_over_loopback_are_short",
+        RECORDING,
+        loopback,
     ),
 ];
 
@@ -186,9 +200,10 @@ fn full_queue() -> Result<()> {
     let errors = || counter("snmp", "Udp:", "RcvbufErrors");
     let before = errors()?;
     let recorded = Recorded::of(Workload::Udp, &["full", "20000"])?;
-    let grown = errors()? - before;
+    let lost = recorded.printed("dropped")?;
+    let others = errors()? - before - lost;
     ensure!(
-        grown > 1000.0,
+        lost > 1000.0,
         "the queue took nearly all of 20000 datagrams"
     );
     let received = &recorded.received;
@@ -196,9 +211,8 @@ fn full_queue() -> Result<()> {
     let queued = received.last_sum(&EVENKEEL_NETWORK_QUEUE_DROPS, &full)?;
     let reason = [(EVENKEEL_NETWORK_DROP_REASON, "socket_rcvbuff")];
     let dropped = received.last_sum(&EVENKEEL_NETWORK_DROPS, &reason)?;
-    println!("{grown} had no room: {queued} by queue, {dropped} by reason");
-    ensure!(queued == grown, "{queued} instead of {grown}");
-    ensure_between("receive buffer", dropped, grown, grown * 0.01)
+    ensure_between("by queue", queued, lost, others)?;
+    ensure_between("by reason", dropped, lost, others)
 }
 
 fn needs_tun() -> Result<()> {
@@ -268,6 +282,7 @@ fn last_histogram(
 /// distribution too, but not with these times.
 fn round_trips() -> Result<()> {
     needs_tun()?;
+    wait_until_quiet()?;
     let recorded = Recorded::of(Workload::DelayedTcp, &["10", "150"])?;
     let (seconds, segments) = (
         recorded.printed("rtt_us")? / 1e6,
@@ -281,7 +296,7 @@ fn round_trips() -> Result<()> {
         .buckets()
         .filter(|(index, _)| {
             let low = ExponentialHistogram::bound(times.scale, *index);
-            (0.019..seconds * 1.5).contains(&low)
+            (0.019..seconds * 3.0).contains(&low)
         })
         .map(|(_, count)| count)
         .sum();
@@ -307,6 +322,58 @@ fn round_trips() -> Result<()> {
     ensure!(
         (0.6..1.4).contains(&(sampled / (segments * ratio))),
         "{near} samples near {seconds:.4} s of {segments} segments at {ratio}"
+    );
+    Ok(())
+}
+
+/// Two ends that answer at once, on this machine: at least 4 of 5 round trips take less than a thread
+/// waits for its turn at worst, and none takes no time.
+fn loopback() -> Result<()> {
+    let recording = Recording::empty()?;
+    let only = [
+        "--disable",
+        "all",
+        "--enable",
+        "network",
+        "--duration",
+        "3s",
+    ];
+    let mut recorder = Running::start(&mut recording.recorder_command(&only)?)?;
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    let address = listener.local_addr()?;
+    let echo = thread::spawn(move || -> std::io::Result<()> {
+        let (mut stream, _) = listener.accept()?;
+        stream.set_nodelay(true)?;
+        let mut message = [0; 32];
+        loop {
+            // An error is the other end's farewell.
+            stream.read_exact(&mut message)?;
+            stream.write_all(&message)?;
+        }
+    });
+    let mut stream = TcpStream::connect(address)?;
+    stream.set_nodelay(true)?;
+    let mut message = [7; 32];
+    while recorder.is_running()? {
+        for _ in 0..200 {
+            stream.write_all(&message)?;
+            stream.read_exact(&mut message)?;
+        }
+    }
+    drop(stream);
+    let _ = echo.join();
+    recorder.finish(LIMIT)?.succeeded()?;
+    let received = Received::from_recording(&recording)?;
+    let times = last_histogram(&received, &EVENKEEL_NETWORK_TCP_ROUND_TRIP_DURATION)?;
+    let (low, high) = (
+        times.quantile(0.01).unwrap_or(0.0),
+        times.quantile(0.8).unwrap_or(0.0),
+    );
+    println!("{} samples, p1 {low:.7} s, p80 {high:.7} s", times.count());
+    ensure!(times.count() > 20, "{} samples only", times.count());
+    ensure!(
+        low >= 1e-6 && high < 0.02,
+        "round trips over loopback take {low:.7} to {high:.7} s"
     );
     Ok(())
 }

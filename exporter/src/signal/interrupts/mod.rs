@@ -303,3 +303,24 @@ fn by_cpu(kernel: &Kernel, attached_unix_nanos: u64) -> Vec<Point> {
     }
     points
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Names are read at first, again when an interrupt came that has none, and less and less often when
+    /// that brings nothing.
+    #[test]
+    fn names_are_read_when_needed() {
+        let mut interrupts = Interrupts::new(&Roots::default());
+        assert!(interrupts.names_are_due(0));
+        interrupts.last_reading = Some(Instant::now());
+        interrupts.unnamed = 7;
+        assert!(!interrupts.names_are_due(7));
+        assert!(interrupts.names_are_due(8));
+        interrupts.back_off = LONGEST_BACK_OFF;
+        assert!(!interrupts.names_are_due(8));
+        interrupts.last_reading = Instant::now().checked_sub(REFRESH);
+        assert!(interrupts.names_are_due(7));
+    }
+}
