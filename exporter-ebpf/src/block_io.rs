@@ -19,7 +19,9 @@ use evenkeel_abi::{Counter, DiskPhase, FocusDistribution};
 use crate::{
     counters,
     disk::{self, Series},
-    disk_submitters, disk_tables as tables, focus, globals,
+    disk_submitters,
+    disk_tables::{self as tables, Issue},
+    focus, globals,
     task::{Task, field},
 };
 
@@ -114,12 +116,15 @@ pub fn block_rq_issue(context: BtfTracePointContext) -> i32 {
     let bytes: u32 = read(request, globals::REQUEST_LENGTH.load());
     let (arrived, group) = take_arrival(request);
     let started: u64 = read(request, globals::REQUEST_START.load());
-    if let Some(issue) = tables::issue_of(request as u64, request as u32) {
-        // SAFETY: the look-up's.
-        if arrived == 0 && started <= unsafe { (*issue).nanos } {
+    let Some(issue) = tables::issue_place(request as u64, request as u32) else {
+        return 0;
+    };
+    // SAFETY: a part of a map value, which nobody else uses while this request is on its way.
+    let issue = unsafe { &mut *issue };
+    if issue.is_of(request) {
+        if arrived == 0 && started <= issue.nanos {
             // It was handed back: it arrived when it did, with all its bytes.
-            // SAFETY: as above.
-            unsafe { (*issue).nanos = now };
+            issue.nanos = now;
             return 0;
         }
         counters::count(Counter::DiskCompletionUnseen);
@@ -128,7 +133,7 @@ pub fn block_rq_issue(context: BtfTracePointContext) -> i32 {
     if arrived == 0 && bytes != 0 {
         counters::count(Counter::DiskArrivalUnknown);
     }
-    tables::remember_issue(request, earlier(arrived, started), bytes, now, group);
+    *issue = Issue::new(request, earlier(arrived, started), bytes, now, group);
     0
 }
 

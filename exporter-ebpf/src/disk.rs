@@ -28,6 +28,9 @@ use crate::{
 /// How long a disk's queue is taken for the same disk without another look.
 const TRUST_NANOS: u64 = 1_000_000;
 
+/// The series of a queue without a disk.
+const NO_DISK: u32 = DISK_SERIES + 1;
+
 /// Operations from this number on are commands that pass through (`REQ_OP_SCSI_IN` was 32,
 /// `REQ_OP_DRV_IN` is 34); the block layer's own are far below.
 const FIRST_PASSTHROUGH: u32 = 32;
@@ -80,7 +83,7 @@ pub fn group(flags: u32) -> Option<u32> {
 
 /// The series of an operation of a queue; `None` for a queue without a disk.
 #[inline(always)]
-fn find(queue: *const c_void, operation: u32, now: u64) -> Option<*mut DiskSeries> {
+fn find(queue: *const c_void, operation: u32, now: u64, shared: bool) -> Option<*mut DiskSeries> {
     let hash = ((queue as u32) >> 6).wrapping_mul(0x9e37_79b1) >> 16;
     let set = current_cpu() * DISK_CACHE_SETS + ((hash + operation) & (DISK_CACHE_SETS - 1));
     let set = DISK_CACHE.get_ptr_mut(set)?;
@@ -95,7 +98,8 @@ fn find(queue: *const c_void, operation: u32, now: u64) -> Option<*mut DiskSerie
         second
     };
     // SAFETY: as above.
-    if !unsafe { holds(way, queue, operation) } {
+    let is_known = unsafe { holds(way, queue, operation) };
+    if !is_known {
         // SAFETY: as above.
         let older = if unsafe { (*first).seen <= (*second).seen } {
             first
@@ -109,14 +113,17 @@ fn find(queue: *const c_void, operation: u32, now: u64) -> Option<*mut DiskSerie
             (*older).series = DISK_SERIES;
             (*older).seen = 0;
         }
-        return renew(older, queue, operation, now);
+        renew(older, queue, operation, now);
+        // SAFETY: as above.
+        return bank(unsafe { (*older).series }, operation, shared);
     }
     // SAFETY: as above.
-    let (series, seen) = unsafe { ((*way).series, (*way).seen) };
+    let seen = unsafe { (*way).seen };
     if now.wrapping_sub(seen) > TRUST_NANOS {
-        return renew(way, queue, operation, now);
+        renew(way, queue, operation, now);
     }
-    bank(series, operation)
+    // SAFETY: as above.
+    bank(unsafe { (*way).series }, operation, shared)
 }
 
 /// Whether a way is that of an operation of a queue.
@@ -142,47 +149,43 @@ pub struct Series {
 }
 
 #[inline(always)]
-fn bank(series: u32, operation: u32) -> Option<*mut DiskSeries> {
+fn bank(series: u32, operation: u32, shared: bool) -> Option<*mut DiskSeries> {
     let series = if series < DISK_SERIES {
         series
-    } else {
+    } else if series == DISK_SERIES {
         counters::count(Counter::DiskSeriesFull);
         DISK_SERIES + (operation & 3)
+    } else {
+        return None;
     };
     let cpu = current_cpu();
-    let shared = globals::DISK_BANKS_SHARED.load() != 0;
     let bank = if shared { cpu & (DISK_BANKS - 1) } else { cpu };
     DISK_IO.get_ptr_mut(bank * DISK_BANK_SERIES + series)
 }
 
 /// Looks at the disk again: at most a thousand times a second for each CPU, queue and operation.
 #[inline(never)]
-fn renew(
-    way: *mut Cached,
-    queue: *const c_void,
-    operation: u32,
-    now: u64,
-) -> Option<*mut DiskSeries> {
+fn renew(way: *mut Cached, queue: *const c_void, operation: u32, now: u64) {
     // SAFETY: `queue` is typed, and so are pointers loaded from typed pointers.
     let disk: *const c_void = unsafe { field(queue, globals::QUEUE_DISK.load()) };
-    if disk.is_null() {
-        return None;
-    }
-    // SAFETY: as above.
-    let sequence: u64 = unsafe { field(disk, globals::DISK_SEQUENCE.load()) };
-    // SAFETY: `way` is a part of a map value.
-    let series = unsafe { (*way).series };
-    let series = if is_of(series, disk, sequence, operation) {
-        series
+    let series = if disk.is_null() {
+        NO_DISK
     } else {
-        find_or_take(disk, sequence, operation, now)
+        // SAFETY: as above.
+        let sequence: u64 = unsafe { field(disk, globals::DISK_SEQUENCE.load()) };
+        // SAFETY: `way` is a part of a map value.
+        let series = unsafe { (*way).series };
+        if is_of(series, disk, sequence, operation) {
+            series
+        } else {
+            find_or_take(disk, sequence, operation, now)
+        }
     };
     // SAFETY: as above.
     unsafe {
         (*way).series = series;
         (*way).seen = now;
     }
-    bank(series, operation)
 }
 
 /// Whether a series is that of an operation of a disk.
@@ -258,9 +261,10 @@ impl Series {
     /// disk: an `Option` of this type has a layout that the kernel's type information cannot say.
     #[inline(always)]
     pub fn of(queue: *const c_void, operation: u32, now: u64) -> Self {
+        let shared = globals::DISK_BANKS_SHARED.load() != 0;
         Self {
-            counts: find(queue, operation, now).unwrap_or(ptr::null_mut()),
-            shared: globals::DISK_BANKS_SHARED.load() != 0,
+            counts: find(queue, operation, now, shared).unwrap_or(ptr::null_mut()),
+            shared,
         }
     }
 

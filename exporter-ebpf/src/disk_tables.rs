@@ -97,7 +97,7 @@ macro_rules! table {
 
         /// Where the entry of an address belongs: where it is, or else in place of the older of two.
         #[inline(always)]
-        fn $place(key: u64, low: u32) -> Option<*mut $entry> {
+        pub fn $place(key: u64, low: u32) -> Option<*mut $entry> {
             let set = $map.get_ptr_mut(set_of(low))?;
             // SAFETY: both ways are parts of the map value.
             let (first, second) = unsafe { (&raw mut (*set).ways[0], &raw mut (*set).ways[1]) };
@@ -148,25 +148,30 @@ pub fn remember_arrival(bio: *const c_void, sector: u64, bytes: u32, nanos: u64,
 /// `entry` comes from `arrival_of`.
 #[inline(always)]
 pub unsafe fn forget_arrival(entry: *mut Arrival) {
+    // Volatile, or the compiler would make one call of two stores.
     // SAFETY: by the caller's promise.
-    unsafe {
-        (*entry).bio = 0;
-        (*entry).nanos = 0;
-    }
+    unsafe { (&raw mut (*entry).bio).write_volatile(0) };
+    // SAFETY: as above.
+    unsafe { (&raw mut (*entry).nanos).write_volatile(0) };
 }
 
-/// Remembers when a request was issued.
-#[inline(always)]
-pub fn remember_issue(request: *const c_void, arrived: u64, bytes: u32, nanos: u64, group: u32) {
-    if let Some(entry) = issue_place(request as u64, request as u32) {
-        // SAFETY: a part of a map value.
-        unsafe {
-            (*entry).request = request as u64;
-            (*entry).arrived = arrived;
-            (*entry).nanos = nanos;
-            (*entry).bytes = bytes;
-            (*entry).group = group;
+impl Issue {
+    /// That of a request which was issued just now.
+    #[inline(always)]
+    pub fn new(request: *const c_void, arrived: u64, bytes: u32, nanos: u64, group: u32) -> Self {
+        Self {
+            request: request as u64,
+            arrived,
+            nanos,
+            bytes,
+            group,
         }
+    }
+
+    /// Whether it is that of a request.
+    #[inline(always)]
+    pub fn is_of(&self, request: *const c_void) -> bool {
+        self.request == request as u64
     }
 }
 
@@ -178,8 +183,7 @@ pub fn remember_issue(request: *const c_void, arrived: u64, bytes: u32, nanos: u
 #[inline(always)]
 pub unsafe fn forget_issue(entry: *mut Issue) {
     // SAFETY: by the caller's promise.
-    unsafe {
-        (*entry).request = 0;
-        (*entry).nanos = 0;
-    }
+    unsafe { (&raw mut (*entry).request).write_volatile(0) };
+    // SAFETY: as above.
+    unsafe { (&raw mut (*entry).nanos).write_volatile(0) };
 }

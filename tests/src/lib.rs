@@ -2,6 +2,7 @@
 //! Collector, workloads) and what they compare with (procfs, the received OTLP).
 #![forbid(unsafe_code)]
 
+pub mod block_device;
 pub mod cgroup;
 pub mod child;
 pub mod collector;

@@ -334,6 +334,36 @@ impl Received {
         })
     }
 
+    /// The last distributions of the series of a histogram that have all of `attributes`, merged; `None`
+    /// without one.
+    pub fn histogram(
+        &self,
+        descriptor: &MetricDescriptor,
+        attributes: &[(&str, &str)],
+    ) -> Result<Option<ExponentialHistogram>> {
+        let wanted: Vec<String> = attributes
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        let mut merged: Option<ExponentialHistogram> = None;
+        for point in self.last_values(descriptor).into_values() {
+            if !wanted
+                .iter()
+                .all(|wanted| point.attributes.contains(wanted))
+            {
+                continue;
+            }
+            let PointValueView::Exponential(histogram) = point.value else {
+                bail!("{} is not an exponential histogram", descriptor.name);
+            };
+            match &mut merged {
+                None => merged = Some(histogram),
+                Some(merged) => merged.merge(&histogram),
+            }
+        }
+        Ok(merged)
+    }
+
     /// The last distributions of all series of a histogram, merged.
     pub fn last_histogram(&self, descriptor: &MetricDescriptor) -> Result<Distribution> {
         let mut merged: Option<ExponentialHistogram> = None;

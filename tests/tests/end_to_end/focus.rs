@@ -77,14 +77,14 @@ fn service() -> Result<()> {
 /// Direct writes of the service in focus.
 const WRITES: u64 = 32;
 
-/// The direct writes of the service in focus are counted, those of another one are not. A few more are its
+/// The direct writes of the service in focus are counted (its shell sleeps until it is identified), those of another one are not. A few more are its
 /// shell's own: reading a program, say.
 fn block_io() -> Result<()> {
     let folder = tempfile::tempdir_in(target_folder()?)?;
     let write = |service: &str| {
         format!(
-            "(export OTEL_SERVICE_NAME={service}; sh -c 'dd if=/dev/zero of={}/{service} bs=4096 count={WRITES} \
-             oflag=direct conv=notrunc status=none')",
+            "(export OTEL_SERVICE_NAME={service}; sh -c 'sleep 0.3; dd if=/dev/zero of={}/{service} bs=4096 count={WRITES} \
+             oflag=direct conv=notrunc status=none; true')",
             folder.path().display()
         )
     };

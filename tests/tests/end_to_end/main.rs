@@ -4,6 +4,7 @@
 
 mod agent;
 mod blame;
+mod block_io;
 mod cli;
 mod collector;
 mod depth;
@@ -44,6 +45,7 @@ fn main() -> ExitCode {
         focus::TESTS,
         interrupts::TESTS,
         network::TESTS,
+        block_io::TESTS,
         formats::TESTS,
         agent::TESTS,
         collector::TESTS,
