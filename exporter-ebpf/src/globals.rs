@@ -61,6 +61,10 @@ globals! {
     TASK_THROTTLED: u64;
     /// `cfs_rq.throttle_count`.
     CFS_RQ_THROTTLE_COUNT: u64;
+    /// `cfs_rq.throttled_clock_self` (6.6).
+    CFS_RQ_THROTTLED_SINCE: u64;
+    /// `cfs_rq.throttled_clock_self_time` (6.6).
+    CFS_RQ_THROTTLED_TIME: u64;
     /// `cfs_rq.runtime_enabled`.
     CFS_RQ_RUNTIME_ENABLED: u64;
     /// `linux_binprm.filename`.
@@ -91,6 +95,8 @@ globals! {
     HAS_THROTTLED: u64;
     /// 1 where run queues of groups say that they are.
     HAS_QUOTA_FIELDS: u64;
+    /// 1 where run queues of groups say for how long they were throttled.
+    HAS_THROTTLED_TIME: u64;
     /// 1 where it is known whether a CPU is in an interrupt.
     HAS_INTERRUPT_STATE: u64;
     /// 1 where services or containers are in focus.

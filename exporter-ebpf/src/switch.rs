@@ -124,6 +124,10 @@ fn leave(bank: Bank, task: Task, preempted: bool, state: u32, now: u64) {
         flags = LEFT_RUNNABLE;
         if task.is_throttled() {
             flags |= LEFT_THROTTLED;
+            if globals::HAS_THROTTLED_TIME.load() != 0 {
+                // SAFETY: `waits` is the task's storage, and the scheduler's locks order its hooks.
+                unsafe { (*waits).held_back = task.held_back(now) };
+            }
         }
     }
     // SAFETY: `waits` is the task's storage, and the scheduler's locks order its hooks.

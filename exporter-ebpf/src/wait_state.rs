@@ -26,6 +26,8 @@ pub struct TaskState {
     pub left: u64,
     /// Its `sched_info.run_delay` then.
     pub run_delay: u64,
+    /// Its `held_back` then, where it left throttled.
+    pub held_back: u64,
     /// Blocked nanoseconds of this wait that earlier windows have.
     pub reported_blocked: u64,
     /// Nanoseconds on a run queue of this wait that earlier windows have.

@@ -83,6 +83,18 @@ impl<'a> Sample<'a> {
         sample
     }
 
+    /// The window that it is of.
+    pub fn span(&self) -> Span {
+        span_of(self.profile)
+    }
+
+    /// Whether it has a frame of the program itself.
+    pub fn has_user_frames(&self) -> bool {
+        let kernel = Some(evenkeel_semconv::attribute::value::profile_frame_type::KERNEL);
+        let mut frames = self.view.frames();
+        frames.any(|frame| frame.frame_type().is_some() && frame.frame_type() != kernel)
+    }
+
     /// The distance of samples in the unit of the profile's period.
     pub fn period(&self) -> i64 {
         self.profile.period()
@@ -100,6 +112,14 @@ impl<'a> Sample<'a> {
     pub fn attribute(&self, name: &str) -> Option<&'a str> {
         let of_resource = || self.profile.resource().text(name);
         self.view.attributes().text(name).or_else(of_resource)
+    }
+}
+
+fn span_of(profile: ProfileView<'_>) -> Span {
+    let span = profile.span();
+    Span {
+        start: span.start_unix_nanos,
+        end: span.start_unix_nanos.saturating_add(span.duration_nanos),
     }
 }
 
@@ -175,16 +195,7 @@ impl Received {
 
     /// The spans of the windows that have a profile of `kind`, each once, in order.
     pub fn windows(&self, kind: &str) -> Vec<Span> {
-        let mut spans: Vec<Span> = self
-            .each_profile(kind)
-            .map(|profile| {
-                let span = profile.span();
-                Span {
-                    start: span.start_unix_nanos,
-                    end: span.start_unix_nanos.saturating_add(span.duration_nanos),
-                }
-            })
-            .collect();
+        let mut spans: Vec<Span> = self.each_profile(kind).map(span_of).collect();
         spans.sort_unstable();
         spans.dedup();
         spans

@@ -69,7 +69,12 @@ pub struct WaitDetail {
     pub blocked_weight: u64,
     /// What it counts of time on a run queue, nanoseconds.
     pub queued_weight: u64,
-    /// Of the time on a run queue: while a task of the same process had the CPU, or of the same group
+    /// Time on run queues of the whole wait, nanoseconds; the parts below are of it, those by who had the
+    /// CPU as far as it is remembered.
+    pub queued_nanos: u64,
+    /// Of that: held back by a quota.
+    pub throttled_nanos: u64,
+    /// While a task of the same process had the CPU, or of the same group
     /// without being named below.
     pub own_nanos: u64,
     /// While another process had it.
@@ -118,5 +123,5 @@ pub struct TaskAccount {
     pub comm: [u8; COMM_LEN],
 }
 
-const _: () = assert!(size_of::<WaitDetail>() == 192);
+const _: () = assert!(size_of::<WaitDetail>() == 208);
 const _: () = assert!(size_of::<TaskAccount>() == 64);

@@ -118,6 +118,10 @@ pub enum Waker {
 /// Who had the CPU while a task waited for it, nanoseconds of one wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Behind {
+    /// The whole of it.
+    pub queued: u64,
+    /// Nobody had to: a quota held the task back.
+    pub throttled: u64,
     /// The same process, or an unnamed one of the same group.
     pub own: u64,
     /// Another process.
@@ -202,7 +206,7 @@ pub fn parse(record: &[u8]) -> Option<Event<'_>> {
 const _: () = assert!(size_of::<SampleHeader>() == 64);
 const _: () = assert!(size_of::<ProcessEvent>() == 32);
 const _: () = assert!(size_of::<ExecEvent>() == 288);
-const _: () = assert!(size_of::<WaitDetail>() == 192);
+const _: () = assert!(size_of::<WaitDetail>() == 208);
 const _: () = assert!(size_of::<TaskAccount>() == 64);
 
 /// Where a `WaitDetail` has the woken thread.
@@ -238,6 +242,8 @@ fn wait(record: &[u8]) -> Option<Wait<'_>> {
     let blocked_nanos = fields.u64()?;
     let queued_nanos = fields.u64()?;
     let mut behind = Behind {
+        queued: fields.u64()?,
+        throttled: fields.u64()?,
         own: fields.u64()?,
         other: fields.u64()?,
         kernel: fields.u64()?,

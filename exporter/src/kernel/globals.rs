@@ -10,7 +10,7 @@ use super::{
     part::{
         self, Field, Shape,
         network::DROP_REASON_FACT,
-        scheduler::{GROUP_FIELDS, QUOTA_FIELDS, WAIT_FIELDS},
+        scheduler::{GROUP_FIELDS, QUOTA_FIELDS, THROTTLED_TIME_FIELDS, WAIT_FIELDS},
     },
     probe::Hook,
 };
@@ -100,6 +100,7 @@ impl Globals {
         for (fact, fields) in [
             ("HAS_TASK_GROUP", GROUP_FIELDS),
             ("HAS_QUOTA_FIELDS", QUOTA_FIELDS),
+            ("HAS_THROTTLED_TIME", THROTTLED_TIME_FIELDS),
             ("HAS_WAIT_FIELDS", WAIT_FIELDS),
         ] {
             self.set(fact, u64::from(self.lacking(fields).is_none()));

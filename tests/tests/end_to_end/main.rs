@@ -22,6 +22,7 @@ mod refusal;
 mod run_queue;
 mod stolen;
 mod switches;
+mod wait_reasons;
 
 use std::process::ExitCode;
 
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
         names::TESTS,
         run_queue::TESTS,
         off_cpu::TESTS,
+        wait_reasons::TESTS,
         switches::TESTS,
         blame::TESTS,
         stolen::TESTS,
