@@ -42,11 +42,11 @@ fn ensure_equal(what: &str, seen: f64, expected: f64) -> Result<()> {
     Ok(())
 }
 
-/// In each window, the growth of `ctxt` in `/proc/stat` is what tasks left CPUs by themselves, were made to, and
-/// what CPUs left idling: on an idle machine, under a load of waits, and under one of preemptions. Both counts
 /// A workload and its arguments.
 type Command<'a> = (Workload, &'a [&'a str]);
 
+/// In each window, the growth of `ctxt` in `/proc/stat` is what tasks left CPUs by themselves, were made to, and
+/// what CPUs left idling: on an idle machine, under a load of waits, and under one of preemptions. Both counts
 /// are read at the same moment, the end of the window.
 fn host() -> Result<()> {
     let loads: [(&str, Option<Command<'_>>); 3] = [
