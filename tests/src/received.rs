@@ -239,6 +239,34 @@ impl Received {
         times
     }
 
+    /// The sums of the values of the series of a numeric metric that have all of `attributes`, at each
+    /// instant at which the metric has points, in order.
+    pub fn sums(
+        &self,
+        descriptor: &MetricDescriptor,
+        attributes: &[(&str, &str)],
+    ) -> Result<Vec<f64>> {
+        let mut sums = BTreeMap::new();
+        let metrics = self
+            .metrics
+            .iter()
+            .flat_map(|request| MetricsView::new(request).metrics())
+            .filter(|metric| metric.name() == descriptor.name);
+        for point in metrics.flat_map(|metric| metric.points()) {
+            let sum = sums.entry(point.time_unix_nanos).or_insert(0.0);
+            let has = |(name, value): &(&str, &str)| point.attributes().text(name) == Some(*value);
+            if attributes.iter().all(has) {
+                let found = LastPoint {
+                    time: point.time_unix_nanos,
+                    attributes: Vec::new(),
+                    value: point.value,
+                };
+                *sum += found.number(descriptor)?;
+            }
+        }
+        Ok(sums.into_values().collect())
+    }
+
     /// The sum of the last values of the series of a numeric metric that have all of `attributes`. An error
     /// if there is no such metric at all; 0 if it has no such series.
     pub fn last_sum(
@@ -285,6 +313,39 @@ impl Received {
             highest_lower_bound: highest.map_or(0.0, bound),
             highest_bound: highest.map_or(0.0, |index| bound(index + 1)),
         })
+    }
+
+    /// How many values above `bound` the last distributions of the series have that have all of
+    /// `attributes`.
+    pub fn count_above(
+        &self,
+        descriptor: &MetricDescriptor,
+        attributes: &[(&str, &str)],
+        bound: f64,
+    ) -> Result<u64> {
+        let wanted: Vec<String> = attributes
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        let mut above = 0;
+        for point in self.last_values(descriptor).into_values() {
+            let PointValueView::Exponential(histogram) = point.value else {
+                bail!("{} is not an exponential histogram", descriptor.name);
+            };
+            if wanted
+                .iter()
+                .all(|wanted| point.attributes.contains(wanted))
+            {
+                above += histogram
+                    .buckets()
+                    .filter(|(index, _)| {
+                        ExponentialHistogram::bound(histogram.scale, *index) >= bound
+                    })
+                    .map(|(_, count)| count)
+                    .sum::<u64>();
+            }
+        }
+        Ok(above)
     }
 
     /// Fails unless every request keeps the rules of OTLP, of the backends and of the registry, and profiles

@@ -40,6 +40,10 @@ pub enum Workload {
     FixedWork,
     /// `ping_pong ROUNDS [CPU [WORK]]`
     PingPong,
+    /// `calls KIND COUNT [CPU]`
+    Calls,
+    /// `readers THREADS SECONDS`
+    Readers,
     /// `hot_crate SECONDS`, Rust with v0 symbol names.
     Rust,
     /// `hot_go SECONDS` with symbols and DWARF.
@@ -57,6 +61,8 @@ impl Workload {
             Self::Recursion => "ek-recursion",
             Self::FixedWork => "ek-fixed-work",
             Self::PingPong => "ek-ping-pong",
+            Self::Calls => "ek-calls",
+            Self::Readers => "ek-readers",
             Self::Rust => "ek-hot-rust",
             Self::Go => "ek-hot-go",
             Self::GoStripped => "ek-hot-go-strip",
@@ -70,6 +76,8 @@ impl Workload {
             Self::Recursion => "recursion.c",
             Self::FixedWork => "fixed_work.c",
             Self::PingPong => "ping_pong.c",
+            Self::Calls => "calls.c",
+            Self::Readers => "readers.c",
             Self::Rust => "hot_crate.rs",
             Self::Go | Self::GoStripped => "hot_go.go",
         }

@@ -14,6 +14,7 @@ mod record;
 mod refusal;
 mod run_queue;
 mod stolen;
+mod syscalls;
 
 use std::process::ExitCode;
 
@@ -30,6 +31,7 @@ fn main() -> ExitCode {
         names::TESTS,
         run_queue::TESTS,
         stolen::TESTS,
+        syscalls::TESTS,
         formats::TESTS,
         agent::TESTS,
         collector::TESTS,
