@@ -1,6 +1,7 @@
 /* Makes COUNT system calls of a KIND that hardly anybody else makes, so that they can be told from the rest of
  * the machine's: `getppid`, `preadv` from /dev/zero, `pwritev` to /dev/null, `nanosleep` of 1 ms, or `flock`
- * on no file, which fails. Prints `elapsed_seconds 3.141593`. With CPU it is pinned to it.
+ * on no file, which fails. Prints `elapsed_seconds 3.141593`
+ * and `cpu_seconds 3.14`. With CPU it is pinned to it.
  * Usage: calls KIND COUNT [CPU] */
 #include "workload.h"
 
@@ -81,6 +82,7 @@ int main(int argc, char **argv)
         for (long n = 0; n < count; n++)
             kinds[i].call();
         printf("elapsed_seconds %.6f\n", now_seconds() - start);
+        printf("cpu_seconds %.6f\n", own_cpu_seconds());
         return 0;
     }
     fprintf(stderr, "no such kind: %s\n", argv[1]);

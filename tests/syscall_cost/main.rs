@@ -77,13 +77,13 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Nanoseconds a call.
+/// Nanoseconds of CPU time a call.
 #[expect(clippy::cast_precision_loss, reason = "calls are far below 2^53")]
 fn nanos(kind: &str, calls: u64) -> Result<f64> {
     let cpu = thread::available_parallelism()?.get() - 1;
     let mut command = Workload::Calls.command(&[kind, &calls.to_string(), &cpu.to_string()])?;
     let finished = run(&mut command, LIMIT)?.succeeded()?;
-    Ok(printed(&finished, "elapsed_seconds")?[0][0] * 1e9 / calls as f64)
+    Ok(printed(&finished, "cpu_seconds")?[0][0] * 1e9 / calls as f64)
 }
 
 fn measure(arm: &Arm, pairs: usize, calls: u64) -> Result<()> {

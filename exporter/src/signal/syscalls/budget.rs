@@ -121,7 +121,7 @@ impl Budget {
         Self::with_seed(share, cpus, calibration, RandomState::new().hash_one(0))
     }
 
-    fn with_seed(share: f64, cpus: usize, calibration: Calibration, seed: u64) -> Self {
+    pub(super) fn with_seed(share: f64, cpus: usize, calibration: Calibration, seed: u64) -> Self {
         let cpus = cpus.max(1) as f64;
         Self {
             allowed: share * cpus,

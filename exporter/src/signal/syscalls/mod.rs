@@ -17,6 +17,8 @@ mod sampler;
 mod settings;
 mod slowdown;
 mod spread;
+#[cfg(test)]
+mod tests;
 
 use std::path::PathBuf;
 
