@@ -308,7 +308,7 @@ fn sampling(findings: &Findings, sums: &Sums, layout: Layout, start: u64) -> Vec
     if let Some(plan) = &findings.plan {
         single(
             &metric::EVENKEEL_SYSCALL_SAMPLING_DUTY,
-            PointValue::Double(plan.duty),
+            PointValue::Double(plan.duty()),
         );
         single(
             &metric::EVENKEEL_SYSCALL_SAMPLING_RATE,
