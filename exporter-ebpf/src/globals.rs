@@ -61,6 +61,10 @@ globals! {
     TASK_THROTTLED: u64;
     /// `cfs_rq.throttle_count`.
     CFS_RQ_THROTTLE_COUNT: u64;
+    /// `cfs_rq.throttled_clock_self` (6.6).
+    CFS_RQ_THROTTLED_SINCE: u64;
+    /// `cfs_rq.throttled_clock_self_time` (6.6).
+    CFS_RQ_THROTTLED_TIME: u64;
     /// `cfs_rq.runtime_enabled`.
     CFS_RQ_RUNTIME_ENABLED: u64;
     /// `linux_binprm.filename`.
@@ -91,8 +95,14 @@ globals! {
     HAS_THROTTLED: u64;
     /// 1 where run queues of groups say that they are.
     HAS_QUOTA_FIELDS: u64;
+    /// 1 where run queues of groups say for how long they were throttled.
+    HAS_THROTTLED_TIME: u64;
     /// 1 where it is known whether a CPU is in an interrupt.
     HAS_INTERRUPT_STATE: u64;
+    /// 1 where services or containers are in focus.
+    FOCUS_USED: u64;
+    /// 1 where stacks of wakers are wanted.
+    WAKER_STACKS: u64;
     /// `WAITS_*`: which waits are measured; 0 where the programs only serve `stolen`.
     WAITS: u64;
     /// `StackHook`.
@@ -101,6 +111,40 @@ globals! {
     WAIT_PERIOD: u64;
     /// 2^52 divided by it.
     WAIT_PERIOD_RECIPROCAL: u64;
+    /// `request.q`.
+    REQUEST_QUEUE: u64;
+    /// `request.cmd_flags`.
+    REQUEST_FLAGS: u64;
+    /// `request.__data_len`.
+    REQUEST_LENGTH: u64;
+    /// `request.__sector`.
+    REQUEST_SECTOR: u64;
+    /// `request.bio`.
+    REQUEST_BIO: u64;
+    /// `request.start_time_ns`.
+    REQUEST_START: u64;
+    /// `request.io_start_time_ns`.
+    REQUEST_ISSUE: u64;
+    /// `request_queue.disk`.
+    QUEUE_DISK: u64;
+    /// `gendisk.diskseq`.
+    DISK_SEQUENCE: u64;
+    /// `gendisk.disk_name`.
+    DISK_NAME: u64;
+    /// `bio.bi_opf`.
+    BIO_FLAGS: u64;
+    /// `bio.bi_iter.bi_sector`.
+    BIO_SECTOR: u64;
+    /// `bio.bi_iter.bi_size`.
+    BIO_SIZE: u64;
+    /// `bio.bi_status`.
+    BIO_STATUS: u64;
+    /// `bio.bi_private`.
+    BIO_PRIVATE: u64;
+    /// Blocks of `DISK_TABLE_BLOCK` sets in the tables of bios and requests.
+    DISK_TABLE_BLOCKS: u64;
+    /// 1 where several CPUs share a bank of `DISK_IO`.
+    DISK_BANKS_SHARED: u64;
     /// 1 where user stacks are walked.
     WALK_USER_STACKS: u64;
     /// Bits of a return address that are part of the address: all but arm64's pointer
@@ -110,6 +154,24 @@ globals! {
     USER_ADDRESS_LIMIT: u64;
     /// The agent's own process, for the self-test.
     SELF_PID: u64;
+    /// Banks of the arrays that several CPUs share, less one; banks are a power of two.
+    BANK_MASK: u64;
+    /// 1 where there are more CPUs than banks.
+    BANKS_ARE_SHARED: u64;
+    /// `sock.__sk_common.skc_state`.
+    SOCK_STATE: u64;
+    /// `tcp_sock.srtt_us`.
+    TCP_SRTT_US: u64;
+    /// `tcp_sock.snd_una`.
+    TCP_SND_UNA: u64;
+    /// `sk_buff.cb`, where TCP keeps its `tcp_skb_cb`.
+    SKB_CB: u64;
+    /// `tcp_skb_cb.ack_seq`.
+    TCP_SKB_CB_ACK_SEQ: u64;
+    /// `tcp_skb_cb.tcp_gso_segs`.
+    TCP_SKB_CB_GSO_SEGS: u64;
+    /// 1 where `tcp_retransmit_skb` is hit by failures too and says so (third argument).
+    HAS_RETRANSMIT_ERROR_ARGUMENT: u64;
     /// Of `task_struct.thread_info`, the word that says which ABI the current call is of (x86-64
     /// `status`, arm64 `flags`); its low half.
     TASK_ABI: u64;

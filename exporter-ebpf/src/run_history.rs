@@ -62,7 +62,8 @@ pub fn push(task: Task, now: u64) {
     }
 }
 
-/// Says who had this CPU between `since` and `now`, while `task` waited for it.
+/// Says who had this CPU between `since` and `now`, while `task` waited for it. Which of its neighbours
+/// belong to the same container or service, user space knows.
 #[inline(always)]
 pub fn blame(detail: &mut WaitDetail, task: Task, since: u64, now: u64) {
     let Some(history) = RUN_HISTORY.get_ptr_mut(0) else {
@@ -87,24 +88,25 @@ pub fn blame(detail: &mut WaitDetail, task: Task, since: u64, now: u64) {
         let begin = if start < since { since } else { start };
         let nanos = end.saturating_sub(begin);
         end = begin;
-        // The root group is everybody's: there, a process is what belongs together.
-        let is_own = interval.pid == pid || group > 1 && interval.group == group;
         if interval.kind == IDLE {
             detail.idle_nanos += nanos;
         } else if interval.kind == KERNEL {
             detail.kernel_nanos += nanos;
-        } else if is_own {
+        } else if interval.pid == pid {
             detail.own_nanos += nanos;
-        } else {
+        } else if name(detail, &interval, nanos) || group <= 1 || interval.group != group {
             detail.other_nanos += nanos;
-            name(detail, &interval, nanos);
+        } else {
+            // User space cannot say whose process that was. In one group it is more likely the same
+            // container than not; the root group is everybody's.
+            detail.own_nanos += nanos;
         }
     }
 }
 
-/// Adds to the time of a neighbour, while there is room for its name.
+/// Adds to the time of a neighbour; false when there is no room for its name.
 #[inline(always)]
-fn name(detail: &mut WaitDetail, interval: &Interval, nanos: u64) {
+fn name(detail: &mut WaitDetail, interval: &Interval, nanos: u64) -> bool {
     for place in 0..NEIGHBOURS {
         // SAFETY: the index is below the length.
         let neighbour = unsafe { &mut *detail.others.as_mut_ptr().add(place) };
@@ -114,7 +116,8 @@ fn name(detail: &mut WaitDetail, interval: &Interval, nanos: u64) {
         }
         if neighbour.pid == interval.pid {
             neighbour.nanos += nanos;
-            return;
+            return true;
         }
     }
+    false
 }

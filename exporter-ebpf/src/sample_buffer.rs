@@ -31,9 +31,11 @@ pub enum Use {
     Wait = 1,
     /// The walk over all tasks, which everything can interrupt.
     Walk = 2,
+    /// A waker, under a lock that is taken with interrupts off.
+    Waker = 3,
 }
 
-const BUFFERS: usize = 3;
+const BUFFERS: usize = 4;
 
 #[btf_map]
 static SAMPLE_BUFFERS: PerCpuArray<SampleBuffer, BUFFERS> = PerCpuArray::new();

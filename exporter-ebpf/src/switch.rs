@@ -14,13 +14,13 @@ use core::ffi::c_void;
 
 use aya_ebpf::{helpers::bpf_ktime_get_ns, macros::btf_tracepoint, programs::BtfTracePointContext};
 use evenkeel_abi::{
-    Counter, EventKind, LEFT_NEW, LEFT_RUNNABLE, LEFT_THROTTLED, RunQueueReason, SampleHeader,
-    WAITS_OFF_CPU, WAITS_RUN_QUEUE, WAITS_SCHEDULER,
+    Counter, EventKind, FocusDistribution, LEFT_NEW, LEFT_RUNNABLE, LEFT_THROTTLED, RunQueueReason,
+    SampleHeader, WAITS_OFF_CPU, WAITS_RUN_QUEUE, WAITS_SCHEDULER,
 };
 
 use crate::{
     counters::Bank,
-    events, globals, histogram, on_cpu, run_history, stolen,
+    events, focus, globals, histogram, on_cpu, run_history, stolen,
     task::Task,
     wait_sample, wait_sampling,
     wait_state::{TASKS, TaskState},
@@ -44,6 +44,7 @@ pub fn sched_switch(context: BtfTracePointContext) -> i32 {
         return 0;
     }
     let now = previous.run_queue_clock();
+    let late = lateness(bank, now);
     if globals::WAITS.load() & WAITS_RUN_QUEUE != 0 {
         run_history::push(previous, now);
     }
@@ -58,16 +59,36 @@ pub fn sched_switch(context: BtfTracePointContext) -> i32 {
             now,
         );
     }
-    if next.pid() as u64 == globals::SELF_PID.load() {
-        // The agent is about to ask how long tasks have waited (`task_walk`).
-        // SAFETY: the helper takes nothing.
-        let clock = unsafe { bpf_ktime_get_ns() };
-        bank.set(Counter::ClockOffset, clock.wrapping_sub(now));
-    }
     if next.tid() != 0 {
-        arrive(&context, bank, next, now);
+        arrive(&context, bank, next, now, late);
     }
     0
+}
+
+/// How far the clock of the run queue is behind.
+///
+/// The scheduler leaves it alone at a switch that a wake-up has asked for (kernel/sched/core.c,
+/// `rq_clock_skip_update`): the interrupt that carried the wish, and the time that a virtual CPU took
+/// to wake up from idle, are missing from the kernel's account. The smallest difference between
+/// the clocks is that of a clock that is up to date; it may grow by 488 ppm, nearly what the kernel slews the
+/// time by at most.
+#[inline(always)]
+fn lateness(bank: Bank, now: u64) -> u64 {
+    // SAFETY: the helper takes nothing.
+    let clock = unsafe { bpf_ktime_get_ns() };
+    let skew = clock.wrapping_sub(now);
+    let elapsed = clock.wrapping_sub(bank.get(Counter::LastSwitch));
+    bank.set(Counter::LastSwitch, clock);
+    let before = bank.get(Counter::ClockOffset);
+    let slewed = before.wrapping_add(elapsed >> 11);
+    // The difference can be negative: what counts is which is nearer to the past.
+    let offset = if before == 0 || (skew.wrapping_sub(slewed) as i64) < 0 {
+        skew
+    } else {
+        slewed
+    };
+    bank.set(Counter::ClockOffset, offset);
+    skew.wrapping_sub(offset)
 }
 
 /// State with which the previous task left. The argument is right even if another CPU has woken
@@ -103,6 +124,10 @@ fn leave(bank: Bank, task: Task, preempted: bool, state: u32, now: u64) {
         flags = LEFT_RUNNABLE;
         if task.is_throttled() {
             flags |= LEFT_THROTTLED;
+            if globals::HAS_THROTTLED_TIME.load() != 0 {
+                // SAFETY: `waits` is the task's storage, and the scheduler's locks order its hooks.
+                unsafe { (*waits).held_back = task.held_back(now) };
+            }
         }
     }
     // SAFETY: `waits` is the task's storage, and the scheduler's locks order its hooks.
@@ -158,7 +183,7 @@ pub fn divide(task: Task, left: u64, run_delay: u64, runnable: bool, now: u64) -
 
 /// A task gets the CPU.
 #[inline(always)]
-fn arrive(context: &BtfTracePointContext, bank: Bank, task: Task, now: u64) {
+fn arrive(context: &BtfTracePointContext, bank: Bank, task: Task, now: u64, late: u64) {
     let Some(waits) = TASKS.find_or_create(task) else {
         bank.count(Counter::TaskStorageFull);
         return;
@@ -201,7 +226,14 @@ fn arrive(context: &BtfTracePointContext, bank: Bank, task: Task, now: u64) {
             RunQueueReason::Wakeup
         };
         bank.count_alone(Counter::RunQueueWaits);
-        histogram::record(reason as u32, wait.queued);
+        histogram::record(reason as u32, wait.queued + late);
+    }
+    if focus::is_used() {
+        let group = focus::of_task(task, waits);
+        focus::record(group, FocusDistribution::RunQueue, wait.queued + late);
+        if flags & (LEFT_RUNNABLE | LEFT_NEW) == 0 {
+            focus::record(group, FocusDistribution::OffCpu, wait.blocked);
+        }
     }
     // SAFETY: the task's storage.
     let (blocked, queued) = unsafe { sample(bank, waits, wait) };
@@ -232,7 +264,7 @@ fn arrive(context: &BtfTracePointContext, bank: Bank, task: Task, now: u64) {
 pub unsafe fn sample(bank: Bank, waits: *mut TaskState, wait: Wait) -> (u64, u64) {
     // SAFETY: by the caller's promise.
     unsafe {
-        wait_sampling::draw(waits);
+        wait_sampling::draw(bank, waits);
         let blocked = wait.blocked.saturating_sub((*waits).reported_blocked);
         let queued = wait.queued.saturating_sub((*waits).reported_queued);
         let kinds = globals::WAITS.load();

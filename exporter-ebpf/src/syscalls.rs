@@ -17,12 +17,13 @@ use aya_ebpf::{
     programs::BtfTracePointContext,
 };
 use evenkeel_abi::{
-    CallRuns, Counter, ERROR_CLASSES, ERROR_NUMBERS, Histogram, LISTED_SYSCALLS, RUN_NANOS,
-    SKIP_BITS, SYSCALL_FAMILIES, SYSCALL_NUMBERS, SyscallBank, SyscallFamily,
+    CallRuns, Counter, ERROR_CLASSES, ERROR_NUMBERS, FocusDistribution, Histogram, LISTED_SYSCALLS,
+    RUN_NANOS, SKIP_BITS, SYSCALL_FAMILIES, SYSCALL_NUMBERS, SyscallBank, SyscallFamily,
 };
 
 use crate::{
     counters::{self, MMAPABLE, current_cpu},
+    focus,
     globals::{self, ERROR_CLASS, SYSCALL_ROWS},
     histogram,
     task::{Task, field},
@@ -244,6 +245,14 @@ pub fn sys_exit(context: BtfTracePointContext) -> i32 {
     if place > 0 {
         let histogram = SYSCALL_FAMILIES + ((place - 1) & (LISTED_SYSCALLS - 1));
         record(histogram as u32, now - started, mean_skip(of));
+    }
+    if focus::is_used() {
+        focus::record_weighted(
+            focus::of_process(task.pid()),
+            FocusDistribution::SystemCall,
+            now - started,
+            mean_skip(of),
+        );
     }
     0
 }

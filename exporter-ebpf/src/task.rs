@@ -190,10 +190,27 @@ impl Task {
         unsafe { field::<u32>(cfs_rq, globals::CFS_RQ_THROTTLE_COUNT.load()) != 0 }
     }
 
-    /// Its group has a quota.
+    /// How long its group has held tasks back on this CPU, nanoseconds, up to `now` by the clock of the run
+    /// queue (kernel/sched/fair.c, `record_throttle_clock` and `tg_unthrottle_up`).
+    #[inline(always)]
+    pub fn held_back(self, now: u64) -> u64 {
+        let cfs_rq: *const c_void = self.read(globals::TASK_CFS_RQ.load());
+        // SAFETY: typed.
+        let since: u64 = unsafe { field(cfs_rq, globals::CFS_RQ_THROTTLED_SINCE.load()) };
+        // SAFETY: typed.
+        let before: u64 = unsafe { field(cfs_rq, globals::CFS_RQ_THROTTLED_TIME.load()) };
+        if since == 0 {
+            before
+        } else {
+            before + now.saturating_sub(since)
+        }
+    }
+
+    /// Its group has a quota, and it can be throttled while it waits, without saying so. A task that
+    /// says so (6.18) throttles itself on its way to user mode, so it always leaves throttled.
     #[inline(always)]
     pub fn has_quota(self) -> bool {
-        if globals::HAS_QUOTA_FIELDS.load() == 0 {
+        if globals::HAS_THROTTLED.load() != 0 || globals::HAS_QUOTA_FIELDS.load() == 0 {
             return false;
         }
         let cfs_rq: *const c_void = self.read(globals::TASK_CFS_RQ.load());

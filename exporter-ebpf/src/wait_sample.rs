@@ -21,8 +21,9 @@ use aya_ebpf::{
     programs::BtfTracePointContext,
 };
 use evenkeel_abi::{
-    Counter, EventKind, FLAG_KERNEL_THREAD, FRAME_SLOTS, HAS_QUOTA, MAX_KERNEL_FRAMES,
-    NO_SYSTEM_CALL, SampleHeader, StackHook, USER_STACK_MISSED, WaitDetail, WalkEnd,
+    Counter, EventKind, FLAG_KERNEL_THREAD, FRAME_SLOTS, HAS_QUOTA, LEFT_THROTTLED,
+    MAX_KERNEL_FRAMES, NO_SYSTEM_CALL, SampleHeader, StackHook, USER_STACK_MISSED, WaitDetail,
+    WalkEnd,
 };
 
 use crate::{
@@ -75,8 +76,19 @@ pub fn describe(buffer: &mut SampleBuffer, task: Task, kept: &Kept, now: u64) {
         if task.has_quota() {
             detail.flags |= HAS_QUOTA;
         }
-        if kept.wait.since != 0 {
-            run_history::blame(detail, task, kept.wait.since, now);
+        detail.queued_nanos = kept.wait.queued;
+        if kept.flags & LEFT_THROTTLED != 0 {
+            detail.throttled_nanos = throttled(task, kept, now);
+        }
+        // A task can be held back once in a wait, and is so at its beginning.
+        let free_since = now - (kept.wait.queued - detail.throttled_nanos);
+        if kept.wait.since != 0 && detail.throttled_nanos < kept.wait.queued {
+            let since = if free_since > kept.wait.since {
+                free_since
+            } else {
+                kept.wait.since
+            };
+            run_history::blame(detail, task, since, now);
         }
     }
     detail.system_call = NO_SYSTEM_CALL;
@@ -112,6 +124,23 @@ pub fn describe(buffer: &mut SampleBuffer, task: Task, kept: &Kept, now: u64) {
     if copied > 0 {
         header.kernel_frames = (copied as u32 / 8) & 127;
     }
+}
+
+/// For how much of its wait a task was held back by a quota, nanoseconds: all of it, where the kernel does
+/// not say.
+#[inline(always)]
+fn throttled(task: Task, kept: &Kept, now: u64) -> u64 {
+    if globals::HAS_THROTTLED_TIME.load() == 0 {
+        return kept.wait.queued;
+    }
+    // SAFETY: `waits` is the task's storage.
+    let before = unsafe { (*kept.waits).held_back };
+    let after = task.held_back(now);
+    // On another CPU its group has another account.
+    if after < before || after - before > kept.wait.queued {
+        return kept.wait.queued;
+    }
+    after - before
 }
 
 /// Bytes of the record in a buffer.
@@ -207,7 +236,7 @@ fn complete() {
 
 /// An interrupt that this CPU sent itself; perhaps ours.
 #[btf_tracepoint(function = "irq_work_entry")]
-pub fn irq_work_entry(_context: BtfTracePointContext) -> i32 {
+pub fn wait_interrupt(_context: BtfTracePointContext) -> i32 {
     complete();
     0
 }

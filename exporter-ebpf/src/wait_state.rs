@@ -8,10 +8,14 @@ use crate::task_storage::TaskStorage;
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct Phase {
-    /// Waited since the last whole period, in 2^32ths of it.
+    /// Waited since the last whole period, in 2^32ths of the running one.
     pub position: u32,
-    /// Where in the running period the sample is taken.
+    /// Where in the running period the sample is taken; it was when the position is beyond.
     pub point: u32,
+    /// By how many powers of two the running period is stretched.
+    pub shift: u32,
+    /// Padding.
+    pub reserved: u32,
 }
 
 /// What is remembered of a task. The CPU that switches the task writes it, under the scheduler's
@@ -22,6 +26,8 @@ pub struct TaskState {
     pub left: u64,
     /// Its `sched_info.run_delay` then.
     pub run_delay: u64,
+    /// Its `held_back` then, where it left throttled.
+    pub held_back: u64,
     /// Blocked nanoseconds of this wait that earlier windows have.
     pub reported_blocked: u64,
     /// Nanoseconds on a run queue of this wait that earlier windows have.
@@ -42,6 +48,10 @@ pub struct TaskState {
     pub blocked: Phase,
     /// Sampling of time on run queues.
     pub queued: Phase,
+    /// Group in focus that it belongs to, 0 for none, as of `focus_generation`.
+    pub focus_group: u32,
+    /// Low half of the generation of the processes in focus; 0 before the first look.
+    pub focus_generation: u32,
     /// Switches away because it blocked.
     pub voluntary: u64,
     /// Switches away while it could have gone on.

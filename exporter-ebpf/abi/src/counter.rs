@@ -57,8 +57,10 @@ pub enum Counter {
     // Words of a CPU that are no counters.
     /// Accounted steal at the last look, plus one; 0 before the first look.
     StealSeen,
-    /// `bpf_ktime_get_ns` minus the run queue's clock.
+    /// `bpf_ktime_get_ns` minus the run queue's clock, when that is up to date.
     ClockOffset,
+    /// `bpf_ktime_get_ns` at the last switch.
+    LastSwitch,
     /// By how many powers of two the wait period is stretched.
     PeriodShift,
     /// When the running review of the period began.
@@ -70,9 +72,22 @@ pub enum Counter {
     WalkEnds = 48,
     // Each signal has 32 numbers of its own from here on.
     // --- interrupts: from 64
+    /// Interrupts whose begin or end was not seen.
+    InterruptsUnmatched = 64,
+    /// Interrupts that ended before they began.
+    InterruptsNegative,
+    /// Interrupts of numbers that user space has not seen yet; they are in the row of others.
+    InterruptsUnnamed,
+    /// Interrupts of devices that have no row of their own.
+    InterruptsOther,
 
     // --- network: from 96
-
+    /// TCP segments sent again, without SYN.
+    RetransmittedData = 96,
+    /// SYN segments sent again.
+    RetransmittedSyn,
+    /// SYN-ACK segments sent again.
+    RetransmittedSynAck,
     // --- syscalls: from 128
     /// Sampled system calls whose end was seen in a later burst only, so that it says nothing.
     SyscallsUnmatched = 128,
@@ -81,6 +96,19 @@ pub enum Counter {
     /// Sampled system calls of tasks for which no storage could be made.
     SyscallStorageFull,
     // --- block_io: from 160
+    /// Requests that were completed without a known issue: they were issued before we attached, or
+    /// their place in the table was taken.
+    DiskUnmatched = 160,
+    /// Requests whose bio's arrival is not known: a wait for a tag is not in their durations.
+    DiskArrivalUnknown,
+    /// Operations whose end lay before their issue because the clocks of two CPUs disagree.
+    DiskNegative,
+    /// Operations of disks that found no series; they are counted with all such disks.
+    DiskSeriesFull,
+    /// Requests that were issued again without having been completed or handed back.
+    DiskCompletionUnseen,
+    /// Charges of processes that found no room in the table.
+    DiskSubmittersFull,
 
     // --- scheduler
     /// Timer ticks by how many tasks were runnable on the CPU; the last for `RUN_QUEUE_LENGTHS - 1`

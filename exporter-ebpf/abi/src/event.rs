@@ -40,6 +40,9 @@ pub enum EventKind {
     Wait = 6,
     /// A `TaskAccount`.
     Account = 7,
+    /// A `WaitDetail` of which only `woken_tid` is set, then a `SampleHeader` and its frames: what
+    /// woke a task whose wait is likely to be sampled.
+    Waker = 8,
 }
 
 /// Head of `EventKind::Sample` and `EventKind::Stolen`.

@@ -29,7 +29,7 @@ pub const LEFT_THROTTLED: u32 = 2;
 pub const LEFT_NEW: u32 = 4;
 /// The wait goes on: it is reported as far as the end of the window.
 pub const LEFT_UNFINISHED: u32 = 8;
-/// The task's group has a quota.
+/// The task's group has a quota, and the task may have been throttled while it waited.
 pub const HAS_QUOTA: u32 = 16;
 /// No user stack could be taken, though the task has one.
 pub const USER_STACK_MISSED: u32 = 32;
@@ -69,15 +69,21 @@ pub struct WaitDetail {
     pub blocked_weight: u64,
     /// What it counts of time on a run queue, nanoseconds.
     pub queued_weight: u64,
-    /// Of the time on a run queue: while a task of the same process or container had the CPU.
+    /// Time on run queues of the whole wait, nanoseconds; the parts below are of it, those by who had the
+    /// CPU as far as it is remembered.
+    pub queued_nanos: u64,
+    /// Of that: held back by a quota.
+    pub throttled_nanos: u64,
+    /// While a task of the same process had the CPU, or of the same group
+    /// without being named below.
     pub own_nanos: u64,
-    /// While another process or container had it.
+    /// While another process had it.
     pub other_nanos: u64,
     /// While a kernel thread had it.
     pub kernel_nanos: u64,
     /// While the CPU was idle.
     pub idle_nanos: u64,
-    /// Who the others were, as far as there is room.
+    /// Who the other processes were, as far as there is room.
     pub others: [Neighbour; NEIGHBOURS],
     /// State in which the task left the CPU (`TASK_*`, include/linux/sched.h).
     pub task_state: u32,
@@ -85,8 +91,8 @@ pub struct WaitDetail {
     pub system_call: i32,
     /// Process that woke it, `WAKER_INTERRUPT`, or 0 when nobody was seen.
     pub waker_pid: u32,
-    /// Padding.
-    pub reserved: u32,
+    /// In `EventKind::Waker`: the thread that is woken.
+    pub woken_tid: u32,
     /// Second and third argument of the system call.
     pub arguments: [u64; 2],
     /// Start time of that process, nanoseconds since boot.
@@ -117,5 +123,5 @@ pub struct TaskAccount {
     pub comm: [u8; COMM_LEN],
 }
 
-const _: () = assert!(size_of::<WaitDetail>() == 192);
+const _: () = assert!(size_of::<WaitDetail>() == 208);
 const _: () = assert!(size_of::<TaskAccount>() == 64);

@@ -6,6 +6,7 @@ use evenkeel_abi::Counter;
 use evenkeel_semconv::attribute;
 
 use super::{
+    focus::Focus,
     reader::{Reader, ReaderSettings, ReaderWindow},
     session::{CaptureError, CaptureOptions, WindowSummary},
 };
@@ -19,7 +20,7 @@ use crate::{
         requirements::raise_locked_memory,
     },
     profile::{Assembled, Assembly, AssemblySettings},
-    signal::{KernelSignal, Signal, SignalAccount, kernel_signals, stolen},
+    signal::{KernelSignal, Signal, SignalAccount, host::StealClock, kernel_signals, stolen},
     symbol::{ExecutableTable, Symbolizer, SymbolizerSettings, raise_file_limit},
 };
 
@@ -52,14 +53,18 @@ impl Probes {
         options: &CaptureOptions,
         roots: &Roots,
         host: &mut HostIdentity,
+        steal_clock: StealClock,
     ) -> Result<Self, CaptureError> {
         raise_locked_memory();
         raise_file_limit();
         let settings = CaptureSettings {
             frequency: options.frequency,
             signals: options.signals.clone(),
+            steal_clock,
             syscalls: options.syscalls.clone(),
             wait_period_nanos: u64::try_from(options.wait_period.as_nanos()).unwrap_or(u64::MAX),
+            focus_groups: options.focus.len(),
+            waker_stacks: options.waker_stacks,
         };
         let (mut kernel, events) = Kernel::start(&settings, &roots.proc, &roots.sys)?;
         if kernel.runs(TASK_WALK) {
@@ -90,6 +95,11 @@ impl Probes {
             events,
             processes,
             executables,
+            Focus::new(
+                &options.focus,
+                kernel.take_map("FOCUS"),
+                kernel.take_map("FOCUS_GENERATION"),
+            ),
         )?;
         let assembly = Assembly::new(
             AssemblySettings {
@@ -104,6 +114,11 @@ impl Probes {
             symbolizer,
             Arc::new(host.agent_resource()),
         );
+        let mut signals = kernel_signals(options, roots);
+        // What they have to tell the kernel programs must not wait for the first second.
+        for signal in &mut signals {
+            signal.tick(&mut kernel);
+        }
         let cpus = CpuWatch::new(&roots.sys)
             .inspect_err(|error| tracing::warn!(%error, "CPUs are not followed."))
             .ok();

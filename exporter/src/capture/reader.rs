@@ -12,19 +12,22 @@ use std::{
 };
 
 use crossbeam_channel::{Receiver, Sender, bounded};
-use evenkeel_abi::LEFT_UNFINISHED;
+use lru::LruCache;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::split::Split;
+mod waits;
+
+use self::waits::WAKER_STACKS;
+use super::focus::Focus;
 use crate::{
     identity::{Process, ProcessTable, ProcessTableStatistics},
     kernel::{
         Events,
-        event::{self, Account, Event, Sample, Wait},
+        event::{self, Event, Sample},
     },
     profile::{
-        AddressSpaces, Ahead, Block, Cause, Futex, NO_STACK, Place, RawFrame, SampleTable,
-        SampleTotals, Samples, TRUNCATED, Waker,
+        AddressSpaces, Cause, NO_STACK, Place, RawFrame, SampleTable, SampleTotals, Samples,
+        TRUNCATED,
     },
     signal::workload::{WorkloadDeeds, WorkloadKey},
     symbol::{ExecutableTable, ExecutableTableCounters},
@@ -73,6 +76,8 @@ pub struct ReaderWindow {
     pub processes: ProcessTableStatistics,
     /// Processes in the table.
     pub process_count: usize,
+    /// Processes that found no place in the table of those in focus, since the start.
+    pub focus_refused: u64,
     /// Executables, since the start.
     pub executables: ExecutableTableCounters,
 }
@@ -105,11 +110,12 @@ pub enum ReaderError {
 
 impl Reader {
     /// Starts the thread.
-    pub fn start(
+    pub(super) fn start(
         settings: ReaderSettings,
         events: Events,
         processes: ProcessTable,
         executables: ExecutableTable,
+        focus: Option<Focus>,
     ) -> Result<Self, ReaderError> {
         let (requests, inbox) = bounded(16);
         let flags = rustix::event::EventfdFlags::CLOEXEC | rustix::event::EventfdFlags::NONBLOCK;
@@ -123,6 +129,8 @@ impl Reader {
             executables,
             table: SampleTable::default(),
             deeds: WorkloadDeeds::new(),
+            focus,
+            waker_stacks: LruCache::new(WAKER_STACKS),
             thread_names: HashMap::new(),
             frames: Vec::new(),
             malformed: 0,
@@ -185,25 +193,6 @@ impl Drop for Reader {
     }
 }
 
-/// Number of `futex` on this architecture (x86-64, arm64).
-const SYS_FUTEX: i32 = if cfg!(target_arch = "aarch64") {
-    98
-} else {
-    202
-};
-
-/// `FUTEX_CMD_MASK`: all but `FUTEX_PRIVATE_FLAG` and `FUTEX_CLOCK_REALTIME`.
-const FUTEX_COMMAND: u32 = 127;
-
-/// The futex that a task waits on.
-fn futex(wait: &Wait<'_>) -> Option<Futex> {
-    (wait.system_call == Some(SYS_FUTEX)).then(|| Futex {
-        // Both are `int` in the system call.
-        operation: wait.arguments[0] as u32 & FUTEX_COMMAND,
-        is_contended_mutex: wait.arguments[1] as u32 == 2,
-    })
-}
-
 struct ReaderState {
     settings: ReaderSettings,
     processes: ProcessTable,
@@ -211,6 +200,9 @@ struct ReaderState {
     address_spaces: AddressSpaces,
     table: SampleTable,
     deeds: WorkloadDeeds,
+    focus: Option<Focus>,
+    /// What woke threads, leaf last, by thread.
+    waker_stacks: LruCache<u32, Vec<RawFrame>>,
     thread_names: HashMap<Box<[u8]>, Arc<str>>,
     frames: Vec<RawFrame>,
     malformed: u64,
@@ -219,6 +211,9 @@ struct ReaderState {
 
 impl ReaderState {
     fn run(mut self, mut events: Events, inbox: &Receiver<Request>, woken: &rustix::fd::OwnedFd) {
+        if let Some(focus) = &mut self.focus {
+            focus.scan(&self.settings.proc_root, &mut self.processes);
+        }
         let turn = Timespec {
             tv_sec: 0,
             tv_nsec: i64::try_from(TURN.as_nanos()).unwrap_or(100_000_000),
@@ -270,6 +265,7 @@ impl ReaderState {
             frames_refused: self.frames_refused,
             processes: self.processes.statistics(),
             process_count: self.processes.len(),
+            focus_refused: self.focus.as_ref().map_or(0, Focus::refused),
             executables: self.executables.counters(),
         }
     }
@@ -283,10 +279,21 @@ impl ReaderState {
                 process,
                 comm,
                 filename,
-            } => self.processes.exec(*process, filename, comm),
-            Event::Exit { process } => self.processes.exit(*process),
+            } => {
+                self.processes.exec(*process, filename, comm);
+                if let Some(focus) = &mut self.focus {
+                    focus.assign(&self.processes.observe(*process, comm));
+                }
+            }
+            Event::Exit { process } => {
+                self.processes.exit(*process);
+                if let Some(focus) = &mut self.focus {
+                    focus.forget(process.pid);
+                }
+            }
             Event::Wait(wait) => self.wait(wait),
             Event::Account(account) => self.account(account),
+            Event::Waker(waker, woken_tid) => self.waker(waker, *woken_tid),
         }
     }
 
@@ -299,91 +306,6 @@ impl ReaderState {
             records = rest;
         }
         self.malformed += u64::from(!records.is_empty());
-    }
-
-    fn account(&mut self, account: &Account<'_>) {
-        let process = self.processes.observe(account.process, account.comm);
-        let deeds = self
-            .deeds
-            .entry(WorkloadKey(process.owner.clone()))
-            .or_default();
-        deeds.voluntary += account.voluntary;
-        deeds.involuntary += account.involuntary;
-        deeds.queued_nanos += account.queued_nanos;
-    }
-
-    /// A wait becomes a sample of its blocked part and samples of its parts on a run queue, by
-    /// who was ahead.
-    fn wait(&mut self, wait: &Wait<'_>) {
-        let process = self
-            .processes
-            .observe(wait.sample.process, wait.sample.comm);
-        let ahead = Split::of(wait);
-        self.blame(wait, &process, &ahead);
-        if !self.wanted(&wait.sample) {
-            return;
-        }
-        self.collect_frames(&wait.sample, &process);
-        let thread = self.thread_name(wait.sample.comm);
-        let mut add = |cause, nanos| {
-            if nanos > 0 {
-                let totals = SampleTotals {
-                    waited_nanos: nanos,
-                    ..SampleTotals::default()
-                };
-                self.table
-                    .add(&process, thread.clone(), cause, &self.frames, totals);
-            }
-        };
-        for (ahead, nanos) in ahead.parts() {
-            add(Cause::Queued(ahead), nanos);
-        }
-        if wait.blocked_nanos == 0 {
-            return;
-        }
-        let waker = match wait.waker {
-            None => None,
-            Some(event::Waker::Interrupt) => Some(Waker::Interrupt),
-            Some(event::Waker::Process(key)) => {
-                Some(Waker::Process(self.processes.observe(key, b"")))
-            }
-        };
-        let window = u64::try_from(self.settings.window.as_nanos()).unwrap_or(u64::MAX);
-        let block = Block {
-            task_state: wait.task_state,
-            futex: futex(wait),
-            whole_window: wait.flags & LEFT_UNFINISHED != 0
-                // The window is a little shorter when the next one has begun a little late.
-                && wait.blocked_nanos >= window - window / 20,
-            waker,
-        };
-        add(Cause::Blocked(block), wait.blocked_nanos);
-    }
-
-    /// Adds a wait on a run queue to the account of its workload.
-    fn blame(&mut self, wait: &Wait<'_>, process: &Process, ahead: &Split) {
-        if wait.queued_nanos == 0 {
-            return;
-        }
-        let others: u64 = wait.behind.others.iter().map(|(_, nanos)| nanos).sum();
-        let mut neighbours: Vec<(Arc<str>, u64)> = Vec::new();
-        for (key, nanos) in wait.behind.others {
-            let part = ahead.part_of(Ahead::Other, nanos, others);
-            if key.pid != 0 && part > 0 {
-                let neighbour = self.processes.observe(key, b"");
-                neighbours.push((neighbour.owner.service_name.clone(), part));
-            }
-        }
-        let deeds = self
-            .deeds
-            .entry(WorkloadKey(process.owner.clone()))
-            .or_default();
-        for (sum, (_, nanos)) in deeds.ahead_nanos.iter_mut().zip(ahead.parts()) {
-            *sum += nanos;
-        }
-        for (name, nanos) in neighbours {
-            deeds.blame(&name, nanos);
-        }
     }
 
     fn wanted(&self, sample: &Sample<'_>) -> bool {

@@ -10,6 +10,7 @@ use evenkeel_otlp::model::{Metric, MetricGroup, Resource, Span, Window};
 
 use super::{
     clock::WindowClock,
+    focus::FocusTarget,
     probes::Probes,
     reader::{ReaderError, ReaderWindow},
 };
@@ -18,7 +19,7 @@ use crate::{
     kernel::{KernelError, State, account::Statistics},
     profile::{Assembled, SampleTotals},
     signal::{
-        BlockedTime, Signal,
+        BlockedTime, Signal, focus,
         host::{HostSampler, Moment, StealClock, StealTicker},
         status::Account,
         stolen, syscalls,
@@ -41,6 +42,10 @@ pub struct CaptureOptions {
     pub signals: Vec<Signal>,
     /// One wait is sampled for so much waiting.
     pub wait_period: Duration,
+    /// Whether samples of blocked tasks show the stack of who woke them.
+    pub waker_stacks: bool,
+    /// Services and containers that have distributions of their own.
+    pub focus: Vec<FocusTarget>,
     /// Processes to which samples are limited; empty for all.
     pub pids: HashSet<u32>,
     /// Whether names come with files, lines and inlined functions.
@@ -107,12 +112,12 @@ impl Capture {
         let kernel_is_wanted = options.signals.iter().any(|signal| *signal != Signal::Host);
         let steal_clock = StealClock::detect(&roots.proc, &roots.sys);
         let probes = if kernel_is_wanted {
-            Some(Probes::start(&options, roots, &mut host)?)
+            Some(Probes::start(&options, roots, &mut host, steal_clock)?)
         } else {
             None
         };
         let host_sampler = is_on(Signal::Host)
-            .then(|| HostSampler::new(&roots.proc).with_steal_clock(steal_clock));
+            .then(|| HostSampler::new(&roots.proc, &roots.sys).with_steal_clock(steal_clock));
         let steal_ticker =
             is_on(Signal::Stolen).then(|| StealTicker::new(&roots.proc, steal_clock));
         let resource = Arc::new(host.agent_resource());
@@ -309,6 +314,14 @@ impl Capture {
                     self.attached_unix_nanos,
                 ));
             }
+        }
+        if let Some(probes) = &self.probes {
+            metrics.extend(focus::metrics(
+                &probes.kernel,
+                &self.options.focus,
+                &is_measured,
+                self.attached_unix_nanos,
+            ));
         }
         let ticker = self
             .steal_ticker

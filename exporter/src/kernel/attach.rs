@@ -55,6 +55,9 @@ pub(super) fn attach(program: &'static Program, attaching: &mut Attaching<'_>) -
             });
             match attached {
                 Ok(_) => State::Attached,
+                Err(ProgramError::Btf(aya::BtfError::UnknownBtfTypeName { .. })) => {
+                    State::Off(format!("this kernel has no tracepoint {name}"))
+                }
                 Err(error) => State::Failed(in_short(&error)),
             }
         }

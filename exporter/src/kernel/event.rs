@@ -3,9 +3,9 @@
 use std::ffi::CStr;
 
 use evenkeel_abi::{
-    COMM_LEN, EXEC_FILENAME_LEN, EventKind, ExecEvent, FLAG_KERNEL_THREAD, FLAG_USER_MODE,
-    MAX_KERNEL_FRAMES, MAX_USER_FRAMES, NEIGHBOURS, NO_SYSTEM_CALL, ProcessEvent, SampleHeader,
-    TaskAccount, WAKER_INTERRUPT, WaitDetail, WalkEnd,
+    COMM_LEN, EXEC_FILENAME_LEN, EventKind, ExecEvent, MAX_KERNEL_FRAMES, MAX_USER_FRAMES,
+    NEIGHBOURS, NO_SYSTEM_CALL, ProcessEvent, SampleHeader, TaskAccount, WAKER_INTERRUPT,
+    WaitDetail, WalkEnd,
 };
 
 use crate::identity::ProcessKey;
@@ -34,7 +34,9 @@ pub enum Event<'a> {
         filename: &'a [u8],
     },
     /// A task waited.
-    Wait(Wait<'a>),
+    Wait(Box<Wait<'a>>),
+    /// What woke a task, and the thread that was woken.
+    Waker(Sample<'a>, u32),
     /// What a task did.
     Account(Account<'a>),
     /// A process is gone.
@@ -51,14 +53,8 @@ pub struct Sample<'a> {
     pub process: ProcessKey,
     /// Thread id.
     pub tid: u32,
-    /// Logical CPU.
-    pub cpu: u32,
     /// Thread name.
     pub comm: &'a [u8],
-    /// A kernel thread.
-    pub kernel_thread: bool,
-    /// The CPU was in user mode: the first user frame is exact, not a return address.
-    pub user_mode: bool,
     /// The user stack goes on beyond its last frame.
     pub truncated: bool,
     /// Growth of the CPU's stolen time, nanoseconds.
@@ -122,9 +118,13 @@ pub enum Waker {
 /// Who had the CPU while a task waited for it, nanoseconds of one wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Behind {
-    /// The same process or container.
+    /// The whole of it.
+    pub queued: u64,
+    /// Nobody had to: a quota held the task back.
+    pub throttled: u64,
+    /// The same process, or an unnamed one of the same group.
     pub own: u64,
-    /// Another one.
+    /// Another process.
     pub other: u64,
     /// A kernel thread.
     pub kernel: u64,
@@ -181,7 +181,11 @@ pub fn parse(record: &[u8]) -> Option<Event<'_>> {
     } else if kind == EventKind::Stolen as u32 {
         sample(record).map(Event::Stolen)
     } else if kind == EventKind::Wait as u32 {
-        wait(record).map(Event::Wait)
+        wait(record).map(Box::new).map(Event::Wait)
+    } else if kind == EventKind::Waker as u32 {
+        let woken_tid = u32::from_ne_bytes(*record.get(WOKEN_TID..)?.first_chunk()?);
+        let waker = sample(record.get(size_of::<WaitDetail>()..)?)?;
+        Some(Event::Waker(waker, woken_tid))
     } else if kind == EventKind::Account as u32 {
         account(record).map(Event::Account)
     } else if kind == EventKind::Exec as u32 {
@@ -202,8 +206,11 @@ pub fn parse(record: &[u8]) -> Option<Event<'_>> {
 const _: () = assert!(size_of::<SampleHeader>() == 64);
 const _: () = assert!(size_of::<ProcessEvent>() == 32);
 const _: () = assert!(size_of::<ExecEvent>() == 288);
-const _: () = assert!(size_of::<WaitDetail>() == 192);
+const _: () = assert!(size_of::<WaitDetail>() == 208);
 const _: () = assert!(size_of::<TaskAccount>() == 64);
+
+/// Where a `WaitDetail` has the woken thread.
+const WOKEN_TID: usize = std::mem::offset_of!(WaitDetail, woken_tid);
 
 /// The first record of several that lie one after the other, as an iterator writes them, and the
 /// rest; `None` at the end, or when the record is not one that has a length.
@@ -235,6 +242,8 @@ fn wait(record: &[u8]) -> Option<Wait<'_>> {
     let blocked_nanos = fields.u64()?;
     let queued_nanos = fields.u64()?;
     let mut behind = Behind {
+        queued: fields.u64()?,
+        throttled: fields.u64()?,
         own: fields.u64()?,
         other: fields.u64()?,
         kernel: fields.u64()?,
@@ -299,13 +308,13 @@ fn account(record: &[u8]) -> Option<Account<'_>> {
 fn sample(record: &[u8]) -> Option<Sample<'_>> {
     let mut fields = Fields(record);
     let _kind = fields.u32()?;
-    let cpu = fields.u32()?;
+    let _cpu = fields.u32()?;
     let pid = fields.u32()?;
     let tid = fields.u32()?;
     let start_time_nanos = fields.u64()?;
     let stolen_nanos = fields.u64()?;
     let comm = text(fields.take(COMM_LEN)?);
-    let flags = fields.u32()?;
+    let _flags = fields.u32()?;
     let walk_end = fields.u32()?;
     let kernel_frames = fields.u32()? as usize;
     let user_frames = fields.u32()? as usize;
@@ -320,10 +329,7 @@ fn sample(record: &[u8]) -> Option<Sample<'_>> {
             start_time_nanos,
         },
         tid,
-        cpu,
         comm,
-        kernel_thread: flags & FLAG_KERNEL_THREAD != 0,
-        user_mode: flags & FLAG_USER_MODE != 0,
         truncated: walk_end == WalkEnd::Truncated as u32 || walk_end == WalkEnd::NotCurrent as u32,
         stolen_nanos,
         kernel,
@@ -381,7 +387,7 @@ mod tests {
         bytes.extend(7_u64.to_ne_bytes());
         bytes.extend(9_u64.to_ne_bytes());
         bytes.extend(*b"name\0\0\0\0\0\0\0\0\0\0\0\0");
-        for word in [FLAG_USER_MODE, WalkEnd::Truncated as u32, 1, 2] {
+        for word in [0, WalkEnd::Truncated as u32, 1, 2] {
             bytes.extend(word.to_ne_bytes());
         }
         for frame in [0xffff_ffff_8100_0000_u64, 0x1000, 0x2000] {
@@ -397,11 +403,11 @@ mod tests {
         let Some(Event::Sample(sample)) = parse(&record) else {
             panic!("not a sample");
         };
-        assert_eq!((sample.process.pid, sample.tid, sample.cpu), (42, 43, 1));
+        assert_eq!((sample.process.pid, sample.tid), (42, 43));
         assert_eq!(sample.process.start_time_nanos, 7);
         assert_eq!(sample.stolen_nanos, 9);
         assert_eq!(sample.comm, b"name");
-        assert!(sample.user_mode && sample.truncated && !sample.kernel_thread);
+        assert!(sample.truncated);
         assert_eq!(
             sample.kernel_frames().collect::<Vec<_>>(),
             [0xffff_ffff_8100_0000]

@@ -9,7 +9,8 @@ use super::{
     btf::{Btf, BtfError, MemberKind},
     part::{
         self, Field, Shape,
-        scheduler::{GROUP_FIELDS, QUOTA_FIELDS, WAIT_FIELDS},
+        network::DROP_REASON_FACT,
+        scheduler::{GROUP_FIELDS, QUOTA_FIELDS, THROTTLED_TIME_FIELDS, WAIT_FIELDS},
     },
     probe::Hook,
 };
@@ -54,6 +55,16 @@ impl Globals {
             "HAS_GROUP_DEAD_ARGUMENT",
             arguments("sched_process_exit", 2),
         );
+        globals.set(
+            "HAS_RETRANSMIT_ERROR_ARGUMENT",
+            arguments("tcp_retransmit_skb", 3),
+        );
+        if arguments("kfree_skb", 3) == 0 {
+            globals.refuse(
+                DROP_REASON_FACT,
+                "this kernel gives no reasons for dropped packets".into(),
+            );
+        }
         globals.set("RETURN_ADDRESS_MASK", return_address_mask());
         globals.set("USER_ADDRESS_LIMIT", 1 << 56);
         globals
@@ -89,6 +100,7 @@ impl Globals {
         for (fact, fields) in [
             ("HAS_TASK_GROUP", GROUP_FIELDS),
             ("HAS_QUOTA_FIELDS", QUOTA_FIELDS),
+            ("HAS_THROTTLED_TIME", THROTTLED_TIME_FIELDS),
             ("HAS_WAIT_FIELDS", WAIT_FIELDS),
         ] {
             self.set(fact, u64::from(self.lacking(fields).is_none()));
@@ -154,7 +166,8 @@ fn find(btf: &Btf, field: &Field) -> Result<u64, String> {
             Ok(member) => {
                 let fits = match (field.shape, &member.kind) {
                     (Shape::Pointer, MemberKind::Pointer { .. }) => true,
-                    (Shape::Scalar(size), MemberKind::Scalar { .. }) => member.size == size,
+                    (Shape::Scalar(size), MemberKind::Scalar { .. })
+                    | (Shape::Bytes(size), MemberKind::Array { .. }) => member.size == size,
                     _ => false,
                 };
                 if fits {

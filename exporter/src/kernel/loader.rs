@@ -20,7 +20,7 @@ use super::{
     method::Method,
     object::{Object, ObjectError},
     part::{
-        self,
+        self, Extent,
         scheduler::{GROUP_FIELDS, WAIT_FIELDS},
     },
     probe::{Hook, Program, State},
@@ -34,6 +34,14 @@ use crate::signal::{Signal, host::StealClock, syscalls};
 /// Ring-buffer bytes for each CPU: two seconds of samples with the deepest stacks (99 Hz, 5 KiB)
 /// are 1 MiB; ordinary ones are 300 bytes.
 const RING_BYTES_PER_CPU: usize = 256 << 10;
+/// Programs without which it is not known whether a CPU is in an interrupt.
+const INTERRUPT_PROGRAMS: &[&str] = &[
+    "irq_handler_entry",
+    "irq_handler_exit",
+    "softirq_entry",
+    "softirq_exit",
+];
+
 /// Takes the user stacks of waits by another hook than the best one of this kernel (`interrupt`, `exit`
 /// or `none`). For the project's own tests, which compare them.
 const STACK_HOOK_VARIABLE: &str = "EVENKEEL_STACK_HOOK";
@@ -71,16 +79,33 @@ pub enum KernelError {
 }
 
 /// What to capture.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct CaptureSettings {
     /// Samples a second on each CPU.
     pub frequency: u64,
     /// Signals that are on.
     pub signals: Vec<Signal>,
+    /// What is known of the steal clock.
+    pub steal_clock: StealClock,
     /// Waiting of which one sample is taken, nanoseconds.
     pub wait_period_nanos: u64,
+    /// Services and containers in focus.
+    pub focus_groups: usize,
+    /// Whether stacks of wakers are taken.
+    pub waker_stacks: bool,
     /// Which system calls are measured one by one, and what that may cost.
     pub syscalls: syscalls::Settings,
+}
+
+impl CaptureSettings {
+    fn extent(&self, cpus: usize) -> Extent<'_> {
+        Extent {
+            cpus,
+            focus_groups: self.focus_groups,
+            listed_calls: self.syscalls.listed.len(),
+            signals: &self.signals,
+        }
+    }
 }
 
 /// The kernel's side, running.
@@ -115,8 +140,21 @@ impl Kernel {
         let mut globals = Globals::from_btf(&btf);
         drop(btf);
         globals.set("WALK_USER_STACKS", 1);
+        globals.set("FOCUS_USED", u64::from(settings.focus_groups > 0));
         set_waits(&mut globals, settings);
-        let (steal_lacking, steal_doubt) = steal(&mut globals, settings, proc_root, sys_root);
+        let (steal_lacking, steal_doubt) = steal(&mut globals, settings);
+        let banks = part::banks(cpu_limit);
+        globals.set("BANK_MASK", u64::from(banks) - 1);
+        globals.set("BANKS_ARE_SHARED", u64::from(cpu_limit > banks as usize));
+        globals.set(
+            "DISK_BANKS_SHARED",
+            u64::from(cpu_limit > evenkeel_abi::DISK_BANKS as usize),
+        );
+        let sets = part::DISK_TABLE.entries(&settings.extent(cpu_limit));
+        globals.set(
+            "DISK_TABLE_BLOCKS",
+            u64::from(sets / evenkeel_abi::DISK_TABLE_BLOCK),
+        );
         withdraw_dependents(&mut globals);
 
         let aya_btf = aya::Btf::from_sys_fs()?;
@@ -190,8 +228,8 @@ impl Kernel {
             tracing::warn!(reason, "Waits on some CPUs have no user stack.");
         }
         let mut arrays = HashMap::new();
-        for array in part::arrays() {
-            let words = array.entries(cpu_limit, settings) * array.words;
+        for array in part::arrays().filter(|array| array.words > 0) {
+            let words = array.entries(&settings.extent(cpu_limit)) * array.words;
             let map = ebpf.take_map(array.name);
             let mapped = MappedArray::new(array.name, map, words as usize)?;
             arrays.insert(array.name, Arc::new(mapped));
@@ -301,9 +339,19 @@ impl Kernel {
         }
     }
 
+    /// A map of the object that is not mapped, to read it.
+    pub fn map(&self, name: &str) -> Option<&Map> {
+        self.ebpf.map(name)
+    }
+
     /// A map of the object that is not mapped, such as a hash table.
     pub fn map_mut(&mut self, name: &str) -> Option<&mut Map> {
         self.ebpf.map_mut(name)
+    }
+
+    /// The same, for somebody else to keep.
+    pub fn take_map(&mut self, name: &str) -> Option<Map> {
+        self.ebpf.take_map(name)
     }
 
     /// Each program and what became of it.
@@ -377,7 +425,7 @@ fn load(
         .map_max_entries("EVENTS", ring_bytes as u32);
     syscall_tables.set(&mut loader);
     for array in part::arrays() {
-        loader.map_max_entries(array.name, array.entries(cpu_limit, settings));
+        loader.map_max_entries(array.name, array.entries(&settings.extent(cpu_limit)));
     }
     loader.load(&object.bytes)
 }
@@ -424,6 +472,11 @@ fn set_waits(globals: &mut Globals, settings: &CaptureSettings) {
         }
     }
     globals.set("WAITS", waits);
+    // What an interrupt hits must not be taken for a waker.
+    let sees_interrupts = settings.signals.contains(&Signal::Interrupts)
+        && globals.lacking(INTERRUPT_PROGRAMS).is_none();
+    globals.set("HAS_INTERRUPT_STATE", u64::from(sees_interrupts));
+    globals.set("WAKER_STACKS", u64::from(settings.waker_stacks));
     let period = settings.wait_period_nanos.max(1);
     globals.set("WAIT_PERIOD", period);
     globals.set("WAIT_PERIOD_RECIPROCAL", (1 << 52) / period);
@@ -455,15 +508,10 @@ fn withdraw_dependents(globals: &mut Globals) {
 }
 
 /// Why stolen time cannot be measured, and why a zero of it would say nothing; sets `HAS_STEAL`.
-fn steal(
-    globals: &mut Globals,
-    settings: &CaptureSettings,
-    proc_root: &Path,
-    sys_root: &Path,
-) -> (Option<String>, Option<String>) {
+fn steal(globals: &mut Globals, settings: &CaptureSettings) -> (Option<String>, Option<String>) {
     let mut lacking = globals.lacking(STEAL_FIELDS);
     let mut doubt = None;
-    match StealClock::detect(proc_root, sys_root) {
+    match settings.steal_clock {
         StealClock::Absent { reason } => lacking = Some(reason.into()),
         StealClock::Counted { .. } => {}
         StealClock::Unknown { reason } => {

@@ -6,11 +6,12 @@
 use std::{collections::BTreeMap, fs, path::Path, thread, time::Duration};
 
 use evenkeel_abi::{COMM_LEN, SelfTest, SelfTestState};
-use procfs::FromRead as _;
-use procfs::process::Stat;
 
 use super::{globals::Globals, mapped_array::MappedArray};
-use crate::signal::host::{Moment, Stat as HostStat};
+use crate::{
+    identity::stat::Stat,
+    signal::host::{Moment, Stat as HostStat},
+};
 
 /// Words of the `SELF_TEST` map.
 pub const WORDS: usize = size_of::<SelfTest>() / 8;
@@ -158,24 +159,26 @@ fn parse_schedstat(text: &str) -> Option<(u64, u64)> {
 
 impl Expected {
     fn read(proc_root: &Path) -> Result<Self, SelfTestError> {
-        let path = proc_root.join("thread-self/stat");
-        let failed = |reason: String| SelfTestError::Proc {
+        let failed = |path: &Path, reason: String| SelfTestError::Proc {
             path: path.display().to_string(),
             reason,
         };
-        let text = fs::read(&path).map_err(|error| failed(error.to_string()))?;
-        let thread = Stat::from_read(text.as_slice()).map_err(|error| failed(error.to_string()))?;
-        let process =
-            fs::read(proc_root.join("self/stat")).map_err(|error| failed(error.to_string()))?;
-        let process =
-            Stat::from_read(process.as_slice()).map_err(|error| failed(error.to_string()))?;
+        let read = |file: &str| {
+            let path = proc_root.join(file);
+            let text = fs::read(&path).map_err(|error| failed(&path, error.to_string()))?;
+            Ok((path, text))
+        };
+        let (path, text) = read("thread-self/stat")?;
+        let unknown = |path: &Path| failed(path, "it is not in a known format".into());
+        let thread = Stat::parse(&text).ok_or_else(|| unknown(&path))?;
+        let (path, text) = read("self/stat")?;
+        let process = Stat::parse(&text).ok_or_else(|| unknown(&path))?;
         let ticks_per_second = rustix::param::clock_ticks_per_second();
-        let stat = fs::read(proc_root.join("stat")).map_err(|error| failed(error.to_string()))?;
+        let (_, stat) = read("stat")?;
         let waits = fs::read_to_string(proc_root.join("thread-self/schedstat"))
             .ok()
             .and_then(|text| parse_schedstat(&text));
-        let name = fs::read(proc_root.join("thread-self/comm"))
-            .map_err(|error| failed(error.to_string()))?;
+        let (_, name) = read("thread-self/comm")?;
         let mut comm = [0; COMM_LEN];
         for (to, from) in comm.iter_mut().zip(name.trim_ascii_end()) {
             *to = *from;
@@ -183,9 +186,9 @@ impl Expected {
         Ok(Self {
             waits,
             comm,
-            tid: thread.pid.cast_unsigned(),
-            pid: process.pid.cast_unsigned(),
-            start_ticks: process.starttime,
+            tid: thread.pid,
+            pid: process.pid,
+            start_ticks: process.start_ticks,
             ticks_per_second,
             flags: thread.flags,
             steal_nanos: HostStat::parse(&stat)

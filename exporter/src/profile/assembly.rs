@@ -15,7 +15,7 @@ use evenkeel_semconv::attribute;
 use super::{
     cause::{Block, Cause},
     sample_table::{SampleKey, Samples},
-    stack::{IDLE, Place, RawFrame},
+    stack::{IDLE, Place, RawFrame, WOKEN_BY},
     wait_reason,
 };
 use crate::{
@@ -282,6 +282,14 @@ enum Told {
 /// Why a task was blocked.
 fn wait_reason(block: &Block, process: &Process, stack: &[Arc<Frame>]) -> &'static str {
     let is_kernel = |frame: &&Arc<Frame>| frame.frame_type == Some(FrameType::Kernel);
+    // What woke the task says nothing of why it slept.
+    let woken = stack.iter().rposition(|frame| {
+        frame
+            .lines
+            .iter()
+            .any(|line| *line.function.name == *WOKEN_BY)
+    });
+    let stack = &stack[woken.map_or(0, |marker| marker + 1)..];
     let kernel_frames = stack.iter().take_while(is_kernel).count();
     let (kernel, user) = stack.split_at(kernel_frames);
     let names = wait_reason::Names {

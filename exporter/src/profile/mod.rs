@@ -13,5 +13,5 @@ pub use self::{
     assembly::{Assembled, Assembly, AssemblySettings},
     cause::{Ahead, Block, Cause, Futex, Waker},
     sample_table::{SampleKey, SampleTable, SampleTotals, Samples},
-    stack::{IDLE, NO_STACK, Place, RawFrame, Stack, TRUNCATED},
+    stack::{IDLE, NO_STACK, Place, RawFrame, Stack, TRUNCATED, WOKEN_BY},
 };

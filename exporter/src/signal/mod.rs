@@ -1,6 +1,7 @@
 //! What is measured. One module a signal; the kernel's half is in `kernel/`.
 
 mod block_io;
+pub mod focus;
 pub mod host;
 mod interrupts;
 mod kind;
@@ -62,10 +63,10 @@ pub fn kernel_signals(options: &CaptureOptions, roots: &Roots) -> Vec<Box<dyn Ke
         Box::new(scheduler::Scheduler {
             wait_period_seconds: options.wait_period.as_secs_f64(),
         }),
-        Box::new(interrupts::Interrupts),
-        Box::new(network::Network),
+        Box::new(interrupts::Interrupts::new(roots)),
+        Box::new(network::Network::new(roots)),
         Box::new(syscalls::Syscalls::new(&options.syscalls, roots)),
-        Box::new(block_io::BlockIo),
+        Box::new(block_io::BlockIo::new(roots)),
     ];
     all.into_iter()
         .filter(|signal| options.signals.contains(&signal.signal()))

@@ -109,6 +109,10 @@ impl KernelSignal for Scheduler {
             &metric::EVENKEEL_WAIT_PERIOD,
             single(PointValue::Double(self.wait_period(kernel))),
         ));
+        metrics.extend(metric(
+            &metric::EVENKEEL_WAIT_SAMPLES,
+            single(int(kernel.counter(Counter::WaitsSampled))),
+        ));
         metrics
     }
 

@@ -32,6 +32,12 @@ pub const CPU_LOGICAL_NUMBER: &str = "cpu.logical_number";
 /// The mode of the CPU.
 pub const CPU_MODE: &str = "cpu.mode";
 
+/// The disk IO operation direction.
+pub const DISK_IO_DIRECTION: &str = "disk.io.direction";
+
+/// Describes a class of error the operation ended with.
+pub const ERROR_TYPE: &str = "error.type";
+
 /// Lower-case hexadecimal SHA-256 over the bytes of the BPF object that the agent loaded.
 pub const EVENKEEL_BPF_OBJECT_HASH: &str = "evenkeel.bpf.object.hash";
 
@@ -44,17 +50,32 @@ pub const EVENKEEL_CONTEXT_SWITCH_TYPE: &str = "evenkeel.context_switch.type";
 /// Why the task was put on the run queue.
 pub const EVENKEEL_CPU_RUN_QUEUE_ENQUEUE_REASON: &str = "evenkeel.cpu.run_queue.enqueue.reason";
 
+/// Counts devices that had the same name one shortly after the other: 2 for the second.
+pub const EVENKEEL_DISK_INSTANCE: &str = "evenkeel.disk.instance";
+
+/// What the operation does, as the kernel groups operations in `/proc/diskstats`.
+pub const EVENKEEL_DISK_OPERATION_TYPE: &str = "evenkeel.disk.operation.type";
+
 /// What became of an exported window.
 pub const EVENKEEL_EXPORT_OUTCOME: &str = "evenkeel.export.outcome";
 
 /// The OTLP signal that was exported.
 pub const EVENKEEL_EXPORT_SIGNAL: &str = "evenkeel.export.signal";
 
+/// A service or container in focus, as the command line names it.
+pub const EVENKEEL_FOCUS_TARGET: &str = "evenkeel.focus.target";
+
 /// The name of a BPF helper function without its prefix.
 pub const EVENKEEL_HELPER_NAME: &str = "evenkeel.helper.name";
 
 /// The hypervisor that the host runs on.
 pub const EVENKEEL_HOST_HYPERVISOR_NAME: &str = "evenkeel.host.hypervisor.name";
+
+/// What kind of interrupt it is.
+pub const EVENKEEL_INTERRUPT_KIND: &str = "evenkeel.interrupt.kind";
+
+/// The name of the interrupt.
+pub const EVENKEEL_INTERRUPT_NAME: &str = "evenkeel.interrupt.name";
 
 /// The kernel release as `uname -r` prints it.
 pub const EVENKEEL_KERNEL_RELEASE: &str = "evenkeel.kernel.release";
@@ -73,6 +94,21 @@ pub const EVENKEEL_METHOD_CLOCK_COST: &str = "evenkeel.method.clock.cost";
 
 /// Lower-case hexadecimal hash over everything that can differ between two hosts that run the same BPF object.
 pub const EVENKEEL_METHOD_FINGERPRINT: &str = "evenkeel.method.fingerprint";
+
+/// Why the kernel dropped a packet, by its own name for it.
+pub const EVENKEEL_NETWORK_DROP_REASON: &str = "evenkeel.network.drop.reason";
+
+/// Where packets were received from a device's or CPU's queue.
+pub const EVENKEEL_NETWORK_POLL_CONTEXT: &str = "evenkeel.network.poll.context";
+
+/// How a poll for packets ended.
+pub const EVENKEEL_NETWORK_POLL_OUTCOME: &str = "evenkeel.network.poll.outcome";
+
+/// The queue that had no room.
+pub const EVENKEEL_NETWORK_QUEUE_DROP_REASON: &str = "evenkeel.network.queue.drop.reason";
+
+/// What was sent again.
+pub const EVENKEEL_NETWORK_TCP_RETRANSMISSION_KIND: &str = "evenkeel.network.tcp.retransmission.kind";
 
 /// What a blocked task waited for.
 pub const EVENKEEL_OFF_CPU_REASON: &str = "evenkeel.off_cpu.reason";
@@ -143,6 +179,12 @@ pub const HOST_TYPE: &str = "host.type";
 /// The UID of the Pod.
 pub const K8S_POD_UID: &str = "k8s.pod.uid";
 
+/// The network interface name.
+pub const NETWORK_INTERFACE_NAME: &str = "network.interface.name";
+
+/// The network IO operation direction.
+pub const NETWORK_IO_DIRECTION: &str = "network.io.direction";
+
 /// Unique identifier for a particular build or compilation of the operating system.
 pub const OS_BUILD_ID: &str = "os.build_id";
 
@@ -193,6 +235,9 @@ pub const SERVICE_NAMESPACE: &str = "service.namespace";
 
 /// The version string of the service component. The format is not defined by these conventions.
 pub const SERVICE_VERSION: &str = "service.version";
+
+/// The device identifier.
+pub const SYSTEM_DEVICE: &str = "system.device";
 
 /// The name of the auto instrumentation agent or distribution, if used.
 pub const TELEMETRY_DISTRO_NAME: &str = "telemetry.distro.name";
@@ -268,6 +313,16 @@ pub static ALL: &[AttributeDescriptor] = &[
         kind: AttributeKind::Enum(&["user", "nice", "system", "idle", "iowait", "interrupt", "softirq", "steal"]),
     },
     AttributeDescriptor {
+        name: DISK_IO_DIRECTION,
+        description: "The disk IO operation direction.",
+        kind: AttributeKind::Enum(&["read", "write"]),
+    },
+    AttributeDescriptor {
+        name: ERROR_TYPE,
+        description: "Describes a class of error the operation ended with.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
         name: EVENKEEL_BPF_OBJECT_HASH,
         description: "Lower-case hexadecimal SHA-256 over the bytes of the BPF object that the agent loaded.",
         kind: AttributeKind::String,
@@ -288,6 +343,16 @@ pub static ALL: &[AttributeDescriptor] = &[
         kind: AttributeKind::Enum(&["wakeup", "new", "preempted"]),
     },
     AttributeDescriptor {
+        name: EVENKEEL_DISK_INSTANCE,
+        description: "Counts devices that had the same name one shortly after the other: 2 for the second.",
+        kind: AttributeKind::Int,
+    },
+    AttributeDescriptor {
+        name: EVENKEEL_DISK_OPERATION_TYPE,
+        description: "What the operation does, as the kernel groups operations in `/proc/diskstats`.",
+        kind: AttributeKind::Enum(&["read", "write", "flush", "discard"]),
+    },
+    AttributeDescriptor {
         name: EVENKEEL_EXPORT_OUTCOME,
         description: "What became of an exported window.",
         kind: AttributeKind::Enum(&["made", "sent", "rejected", "dropped"]),
@@ -298,6 +363,11 @@ pub static ALL: &[AttributeDescriptor] = &[
         kind: AttributeKind::Enum(&["profiles", "metrics"]),
     },
     AttributeDescriptor {
+        name: EVENKEEL_FOCUS_TARGET,
+        description: "A service or container in focus, as the command line names it.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
         name: EVENKEEL_HELPER_NAME,
         description: "The name of a BPF helper function without its prefix.",
         kind: AttributeKind::String,
@@ -306,6 +376,16 @@ pub static ALL: &[AttributeDescriptor] = &[
         name: EVENKEEL_HOST_HYPERVISOR_NAME,
         description: "The hypervisor that the host runs on.",
         kind: AttributeKind::Enum(&["none", "kvm", "nitro", "hyperv", "xen", "vmware", "other"]),
+    },
+    AttributeDescriptor {
+        name: EVENKEEL_INTERRUPT_KIND,
+        description: "What kind of interrupt it is.",
+        kind: AttributeKind::Enum(&["device", "vector", "soft"]),
+    },
+    AttributeDescriptor {
+        name: EVENKEEL_INTERRUPT_NAME,
+        description: "The name of the interrupt.",
+        kind: AttributeKind::String,
     },
     AttributeDescriptor {
         name: EVENKEEL_KERNEL_RELEASE,
@@ -320,7 +400,7 @@ pub static ALL: &[AttributeDescriptor] = &[
     AttributeDescriptor {
         name: EVENKEEL_LOSS_REASON,
         description: "Why an event is missing from what was exported.",
-        kind: AttributeKind::Enum(&["aggregation_full", "ring_buffer_full", "storage_full", "stack_full", "negative_interval", "unmatched", "out_of_range", "throttled", "process_unknown", "channel_full", "series_full", "read_failed", "invalid", "late"]),
+        kind: AttributeKind::Enum(&["aggregation_full", "ring_buffer_full", "storage_full", "stack_full", "negative_interval", "unmatched", "unended", "out_of_range", "throttled", "process_unknown", "channel_full", "series_full", "read_failed", "invalid", "late"]),
     },
     AttributeDescriptor {
         name: EVENKEEL_MAP_NAME,
@@ -336,6 +416,31 @@ pub static ALL: &[AttributeDescriptor] = &[
         name: EVENKEEL_METHOD_FINGERPRINT,
         description: "Lower-case hexadecimal hash over everything that can differ between two hosts that run the same BPF object.",
         kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
+        name: EVENKEEL_NETWORK_DROP_REASON,
+        description: "Why the kernel dropped a packet, by its own name for it.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
+        name: EVENKEEL_NETWORK_POLL_CONTEXT,
+        description: "Where packets were received from a device's or CPU's queue.",
+        kind: AttributeKind::Enum(&["soft_interrupt", "task"]),
+    },
+    AttributeDescriptor {
+        name: EVENKEEL_NETWORK_POLL_OUTCOME,
+        description: "How a poll for packets ended.",
+        kind: AttributeKind::Enum(&["done", "exhausted"]),
+    },
+    AttributeDescriptor {
+        name: EVENKEEL_NETWORK_QUEUE_DROP_REASON,
+        description: "The queue that had no room.",
+        kind: AttributeKind::Enum(&["cpu_backlog", "accept_queue", "listen", "tcp_backlog", "tcp_receive_queue", "udp_receive_queue", "udp_send_queue"]),
+    },
+    AttributeDescriptor {
+        name: EVENKEEL_NETWORK_TCP_RETRANSMISSION_KIND,
+        description: "What was sent again.",
+        kind: AttributeKind::Enum(&["data", "syn", "syn_ack"]),
     },
     AttributeDescriptor {
         name: EVENKEEL_OFF_CPU_REASON,
@@ -453,6 +558,16 @@ pub static ALL: &[AttributeDescriptor] = &[
         kind: AttributeKind::String,
     },
     AttributeDescriptor {
+        name: NETWORK_INTERFACE_NAME,
+        description: "The network interface name.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
+        name: NETWORK_IO_DIRECTION,
+        description: "The network IO operation direction.",
+        kind: AttributeKind::Enum(&["receive", "transmit"]),
+    },
+    AttributeDescriptor {
         name: OS_BUILD_ID,
         description: "Unique identifier for a particular build or compilation of the operating system.",
         kind: AttributeKind::String,
@@ -535,6 +650,11 @@ pub static ALL: &[AttributeDescriptor] = &[
     AttributeDescriptor {
         name: SERVICE_VERSION,
         description: "The version string of the service component. The format is not defined by these conventions.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
+        name: SYSTEM_DEVICE,
+        description: "The device identifier.",
         kind: AttributeKind::String,
     },
     AttributeDescriptor {
@@ -630,6 +750,14 @@ pub mod value {
         pub const STEAL: &str = "steal";
     }
 
+    /// Values of `disk.io.direction`.
+    pub mod disk_io_direction {
+        /// `read`.
+        pub const READ: &str = "read";
+        /// `write`.
+        pub const WRITE: &str = "write";
+    }
+
     /// Values of `evenkeel.context_switch.type`.
     pub mod evenkeel_context_switch_type {
         /// It blocked.
@@ -648,6 +776,18 @@ pub mod value {
         pub const NEW: &str = "new";
         /// The task was runnable when it was switched out.
         pub const PREEMPTED: &str = "preempted";
+    }
+
+    /// Values of `evenkeel.disk.operation.type`.
+    pub mod evenkeel_disk_operation_type {
+        /// Reads.
+        pub const READ: &str = "read";
+        /// Writes.
+        pub const WRITE: &str = "write";
+        /// Flushes of the device's cache.
+        pub const FLUSH: &str = "flush";
+        /// Discards.
+        pub const DISCARD: &str = "discard";
     }
 
     /// Values of `evenkeel.export.outcome`.
@@ -688,6 +828,16 @@ pub mod value {
         pub const OTHER: &str = "other";
     }
 
+    /// Values of `evenkeel.interrupt.kind`.
+    pub mod evenkeel_interrupt_kind {
+        /// A hard interrupt of a device.
+        pub const DEVICE: &str = "device";
+        /// A vector of the CPU itself: its timer, and what CPUs send each other. x86 only; elsewhere these are interrupts of devices.
+        pub const VECTOR: &str = "vector";
+        /// A soft interrupt, on the way out of a hard one or in ksoftirqd.
+        pub const SOFT: &str = "soft";
+    }
+
     /// Values of `evenkeel.loss.reason`.
     pub mod evenkeel_loss_reason {
         /// The kernel map that sums up the events was full.
@@ -702,6 +852,8 @@ pub mod value {
         pub const NEGATIVE_INTERVAL: &str = "negative_interval";
         /// An end was seen without its start.
         pub const UNMATCHED: &str = "unmatched";
+        /// A start was seen without its end.
+        pub const UNENDED: &str = "unended";
         /// The value lay outside of what the signal records.
         pub const OUT_OF_RANGE: &str = "out_of_range";
         /// The kernel throttled the sampling event.
@@ -728,6 +880,50 @@ pub mod value {
         pub const SLOW: &str = "slow";
         /// The clock helper takes 1 us or more a call, as when each reading leaves the guest.
         pub const VERY_SLOW: &str = "very_slow";
+    }
+
+    /// Values of `evenkeel.network.poll.context`.
+    pub mod evenkeel_network_poll_context {
+        /// In the soft interrupt `net_rx`.
+        pub const SOFT_INTERRUPT: &str = "soft_interrupt";
+        /// In a task: busy polling, or the thread of a device.
+        pub const TASK: &str = "task";
+    }
+
+    /// Values of `evenkeel.network.poll.outcome`.
+    pub mod evenkeel_network_poll_outcome {
+        /// The queue was emptied.
+        pub const DONE: &str = "done";
+        /// The budget of packets was used up, and those that are left wait.
+        pub const EXHAUSTED: &str = "exhausted";
+    }
+
+    /// Values of `evenkeel.network.queue.drop.reason`.
+    pub mod evenkeel_network_queue_drop_reason {
+        /// The CPU's queue of received packets was full (`net.core.netdev_max_backlog`).
+        pub const CPU_BACKLOG: &str = "cpu_backlog";
+        /// The queue of connections that an application has not accepted was full.
+        pub const ACCEPT_QUEUE: &str = "accept_queue";
+        /// A connection was refused for another reason, such as want of memory.
+        pub const LISTEN: &str = "listen";
+        /// The queue of a TCP socket that its process is busy with was full.
+        pub const TCP_BACKLOG: &str = "tcp_backlog";
+        /// The receive queue of a TCP socket was full.
+        pub const TCP_RECEIVE_QUEUE: &str = "tcp_receive_queue";
+        /// The receive queue of a UDP socket was full.
+        pub const UDP_RECEIVE_QUEUE: &str = "udp_receive_queue";
+        /// The send queue of a UDP socket was full.
+        pub const UDP_SEND_QUEUE: &str = "udp_send_queue";
+    }
+
+    /// Values of `evenkeel.network.tcp.retransmission.kind`.
+    pub mod evenkeel_network_tcp_retransmission_kind {
+        /// Data or FIN of an established connection.
+        pub const DATA: &str = "data";
+        /// The SYN of a connection that is being made.
+        pub const SYN: &str = "syn";
+        /// The answer to a SYN.
+        pub const SYN_ACK: &str = "syn_ack";
     }
 
     /// Values of `evenkeel.off_cpu.reason`.
@@ -936,6 +1132,14 @@ pub mod value {
         pub const AMD64: &str = "amd64";
         /// `arm64`.
         pub const ARM64: &str = "arm64";
+    }
+
+    /// Values of `network.io.direction`.
+    pub mod network_io_direction {
+        /// `receive`.
+        pub const RECEIVE: &str = "receive";
+        /// `transmit`.
+        pub const TRANSMIT: &str = "transmit";
     }
 
     /// Values of `os.type`.

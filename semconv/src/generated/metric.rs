@@ -13,6 +13,25 @@ pub static EVENKEEL_CPU_CONTEXT_SWITCHES: MetricDescriptor = MetricDescriptor {
     attributes: &[],
 };
 
+/// Time of each CPU that interrupts took for themselves. Counter in `s`.
+pub static EVENKEEL_CPU_INTERRUPT_TIME: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.cpu.interrupt.time",
+    unit: "s",
+    description: "Time of each CPU that interrupts took for themselves.",
+    instrument: Instrument::Counter,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::CPU_LOGICAL_NUMBER,
+            requirement: Requirement::Required,
+        },
+        MetricAttribute {
+            name: attribute::EVENKEEL_INTERRUPT_KIND,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
 /// Tasks running or ready on a CPU, sampled with the frequency of the profiles. Histogram in `{task}`.
 pub static EVENKEEL_CPU_RUN_QUEUE_LENGTH: MetricDescriptor = MetricDescriptor {
     name: "evenkeel.cpu.run_queue.length",
@@ -36,6 +55,16 @@ pub static EVENKEEL_CPU_RUN_QUEUE_WAIT_DURATION: MetricDescriptor = MetricDescri
             requirement: Requirement::Required,
         },
     ],
+};
+
+/// Time that tasks waited on run queues, as the scheduler itself sums it. Counter in `s`.
+pub static EVENKEEL_CPU_RUN_QUEUE_WAIT_TIME: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.cpu.run_queue.wait.time",
+    unit: "s",
+    description: "Time that tasks waited on run queues, as the scheduler itself sums it.",
+    instrument: Instrument::Counter,
+    number: Number::Double,
+    attributes: &[],
 };
 
 /// CPU time that the hypervisor gave to others while this host had work to do. Counter in `s`.
@@ -78,6 +107,205 @@ pub static EVENKEEL_CPU_SWITCHES: MetricDescriptor = MetricDescriptor {
     attributes: &[
         MetricAttribute {
             name: attribute::EVENKEEL_CONTEXT_SWITCH_TYPE,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Disk operations that the driver had, looked at once a second. Histogram in `{operation}`.
+pub static EVENKEEL_DISK_OPERATION_DEPTH: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.disk.operation.depth",
+    unit: "{operation}",
+    description: "Disk operations that the driver had, looked at once a second.",
+    instrument: Instrument::Histogram,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_DISK_INSTANCE,
+            requirement: Requirement::ConditionallyRequired,
+        },
+        MetricAttribute {
+            name: attribute::SYSTEM_DEVICE,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Time from when the driver got a disk operation to its last completion. Histogram in `s`.
+pub static EVENKEEL_DISK_OPERATION_DEVICE_DURATION: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.disk.operation.device.duration",
+    unit: "s",
+    description: "Time from when the driver got a disk operation to its last completion.",
+    instrument: Instrument::Histogram,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_DISK_INSTANCE,
+            requirement: Requirement::ConditionallyRequired,
+        },
+        MetricAttribute {
+            name: attribute::EVENKEEL_DISK_OPERATION_TYPE,
+            requirement: Requirement::Required,
+        },
+        MetricAttribute {
+            name: attribute::SYSTEM_DEVICE,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Time from the arrival of a disk operation to its completion. Histogram in `s`.
+pub static EVENKEEL_DISK_OPERATION_DURATION: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.disk.operation.duration",
+    unit: "s",
+    description: "Time from the arrival of a disk operation to its completion.",
+    instrument: Instrument::Histogram,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_DISK_INSTANCE,
+            requirement: Requirement::ConditionallyRequired,
+        },
+        MetricAttribute {
+            name: attribute::EVENKEEL_DISK_OPERATION_TYPE,
+            requirement: Requirement::Required,
+        },
+        MetricAttribute {
+            name: attribute::SYSTEM_DEVICE,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Disk operations that ended with an error. Counter in `{operation}`.
+pub static EVENKEEL_DISK_OPERATION_ERRORS: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.disk.operation.errors",
+    unit: "{operation}",
+    description: "Disk operations that ended with an error.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::ERROR_TYPE,
+            requirement: Requirement::Required,
+        },
+        MetricAttribute {
+            name: attribute::EVENKEEL_DISK_INSTANCE,
+            requirement: Requirement::ConditionallyRequired,
+        },
+        MetricAttribute {
+            name: attribute::EVENKEEL_DISK_OPERATION_TYPE,
+            requirement: Requirement::Required,
+        },
+        MetricAttribute {
+            name: attribute::SYSTEM_DEVICE,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Operations that were issued to a disk and have not completed. UpDownCounter in `{operation}`.
+pub static EVENKEEL_DISK_OPERATION_IN_FLIGHT: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.disk.operation.in_flight",
+    unit: "{operation}",
+    description: "Operations that were issued to a disk and have not completed.",
+    instrument: Instrument::UpDownCounter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::SYSTEM_DEVICE,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Completions of a part of a disk operation. Counter in `{operation}`.
+pub static EVENKEEL_DISK_OPERATION_PARTIAL_COMPLETIONS: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.disk.operation.partial_completions",
+    unit: "{operation}",
+    description: "Completions of a part of a disk operation.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_DISK_INSTANCE,
+            requirement: Requirement::ConditionallyRequired,
+        },
+        MetricAttribute {
+            name: attribute::EVENKEEL_DISK_OPERATION_TYPE,
+            requirement: Requirement::Required,
+        },
+        MetricAttribute {
+            name: attribute::SYSTEM_DEVICE,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Time from the arrival of a disk operation until the driver got it. Histogram in `s`.
+pub static EVENKEEL_DISK_OPERATION_QUEUE_DURATION: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.disk.operation.queue.duration",
+    unit: "s",
+    description: "Time from the arrival of a disk operation until the driver got it.",
+    instrument: Instrument::Histogram,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_DISK_INSTANCE,
+            requirement: Requirement::ConditionallyRequired,
+        },
+        MetricAttribute {
+            name: attribute::EVENKEEL_DISK_OPERATION_TYPE,
+            requirement: Requirement::Required,
+        },
+        MetricAttribute {
+            name: attribute::SYSTEM_DEVICE,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Times that a driver handed a disk operation back because it could not take it yet. Counter in `{operation}`.
+pub static EVENKEEL_DISK_OPERATION_REQUEUES: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.disk.operation.requeues",
+    unit: "{operation}",
+    description: "Times that a driver handed a disk operation back because it could not take it yet.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_DISK_INSTANCE,
+            requirement: Requirement::ConditionallyRequired,
+        },
+        MetricAttribute {
+            name: attribute::EVENKEEL_DISK_OPERATION_TYPE,
+            requirement: Requirement::Required,
+        },
+        MetricAttribute {
+            name: attribute::SYSTEM_DEVICE,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Sizes of disk operations. Histogram in `By`.
+pub static EVENKEEL_DISK_OPERATION_SIZE: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.disk.operation.size",
+    unit: "By",
+    description: "Sizes of disk operations.",
+    instrument: Instrument::Histogram,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_DISK_INSTANCE,
+            requirement: Requirement::ConditionallyRequired,
+        },
+        MetricAttribute {
+            name: attribute::EVENKEEL_DISK_OPERATION_TYPE,
+            requirement: Requirement::Required,
+        },
+        MetricAttribute {
+            name: attribute::SYSTEM_DEVICE,
             requirement: Requirement::Required,
         },
     ],
@@ -172,6 +400,66 @@ pub static EVENKEEL_EXPORT_WINDOWS: MetricDescriptor = MetricDescriptor {
     ],
 };
 
+/// Time from the arrival to the completion of an I/O that the service or container in focus queued. Histogram in `s`.
+pub static EVENKEEL_FOCUS_BLOCK_IO_DURATION: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.focus.block_io.duration",
+    unit: "s",
+    description: "Time from the arrival to the completion of an I/O that the service or container in focus queued.",
+    instrument: Instrument::Histogram,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_FOCUS_TARGET,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Time that a task of the service or container in focus was blocked. Histogram in `s`.
+pub static EVENKEEL_FOCUS_OFF_CPU_DURATION: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.focus.off_cpu.duration",
+    unit: "s",
+    description: "Time that a task of the service or container in focus was blocked.",
+    instrument: Instrument::Histogram,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_FOCUS_TARGET,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Time that a task of the service or container in focus waited for a CPU. Histogram in `s`.
+pub static EVENKEEL_FOCUS_RUN_QUEUE_WAIT_DURATION: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.focus.run_queue.wait.duration",
+    unit: "s",
+    description: "Time that a task of the service or container in focus waited for a CPU.",
+    instrument: Instrument::Histogram,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_FOCUS_TARGET,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Time that a system call of the service or container in focus took. Histogram in `s`.
+pub static EVENKEEL_FOCUS_SYSCALL_DURATION: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.focus.syscall.duration",
+    unit: "s",
+    description: "Time that a system call of the service or container in focus took.",
+    instrument: Instrument::Histogram,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_FOCUS_TARGET,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
 /// Measured cost of one call of a BPF helper on this host. Gauge in `s`.
 pub static EVENKEEL_HELPER_COST: MetricDescriptor = MetricDescriptor {
     name: "evenkeel.helper.cost",
@@ -182,6 +470,44 @@ pub static EVENKEEL_HELPER_COST: MetricDescriptor = MetricDescriptor {
     attributes: &[
         MetricAttribute {
             name: attribute::EVENKEEL_HELPER_NAME,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Time from the begin of an interrupt's handling to its end. Histogram in `s`.
+pub static EVENKEEL_INTERRUPT_DURATION: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.interrupt.duration",
+    unit: "s",
+    description: "Time from the begin of an interrupt's handling to its end.",
+    instrument: Instrument::Histogram,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_INTERRUPT_KIND,
+            requirement: Requirement::Required,
+        },
+        MetricAttribute {
+            name: attribute::EVENKEEL_INTERRUPT_NAME,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// CPU time that interrupts took for themselves. Counter in `s`.
+pub static EVENKEEL_INTERRUPT_TIME: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.interrupt.time",
+    unit: "s",
+    description: "CPU time that interrupts took for themselves.",
+    instrument: Instrument::Counter,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_INTERRUPT_KIND,
+            requirement: Requirement::Required,
+        },
+        MetricAttribute {
+            name: attribute::EVENKEEL_INTERRUPT_NAME,
             requirement: Requirement::Required,
         },
     ],
@@ -200,6 +526,146 @@ pub static EVENKEEL_MAP_MEMORY_USAGE: MetricDescriptor = MetricDescriptor {
             requirement: Requirement::Recommended,
         },
     ],
+};
+
+/// Packets that the kernel dropped, in all network namespaces. Counter in `{packet}`.
+pub static EVENKEEL_NETWORK_DROPS: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.network.drops",
+    unit: "{packet}",
+    description: "Packets that the kernel dropped, in all network namespaces.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_NETWORK_DROP_REASON,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// CPU time that receiving a packet took in `net_rx`. Histogram in `s`.
+pub static EVENKEEL_NETWORK_PACKET_RECEIVE_DURATION: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.network.packet.receive.duration",
+    unit: "s",
+    description: "CPU time that receiving a packet took in `net_rx`.",
+    instrument: Instrument::Histogram,
+    number: Number::Double,
+    attributes: &[],
+};
+
+/// Packets that were taken from the receive queues of devices and CPUs, in all network namespaces. Counter in `{packet}`.
+pub static EVENKEEL_NETWORK_PACKETS_POLLED: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.network.packets.polled",
+    unit: "{packet}",
+    description: "Packets that were taken from the receive queues of devices and CPUs, in all network namespaces.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_NETWORK_POLL_CONTEXT,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Polls of the receive queues of devices and CPUs. Counter in `{poll}`.
+pub static EVENKEEL_NETWORK_POLLS: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.network.polls",
+    unit: "{poll}",
+    description: "Polls of the receive queues of devices and CPUs.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_NETWORK_POLL_OUTCOME,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Packets and connections that found no room in a queue. Counter in `{packet}`.
+pub static EVENKEEL_NETWORK_QUEUE_DROPS: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.network.queue.drops",
+    unit: "{packet}",
+    description: "Packets and connections that found no room in a queue.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_NETWORK_QUEUE_DROP_REASON,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Runs of `net_rx` that ended with packets left, for want of time or budget. Counter in `{run}`.
+pub static EVENKEEL_NETWORK_SOFTIRQ_SQUEEZES: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.network.softirq.squeezes",
+    unit: "{run}",
+    description: "Runs of `net_rx` that ended with packets left, for want of time or budget.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[],
+};
+
+/// CPU time of the soft interrupts that receive and transmit packets. Counter in `s`.
+pub static EVENKEEL_NETWORK_SOFTIRQ_TIME: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.network.softirq.time",
+    unit: "s",
+    description: "CPU time of the soft interrupts that receive and transmit packets.",
+    instrument: Instrument::Counter,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_INTERRUPT_NAME,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Segments that arrived on established TCP connections. Counter in `{segment}`.
+pub static EVENKEEL_NETWORK_TCP_RECEIVED_SEGMENTS: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.network.tcp.received_segments",
+    unit: "{segment}",
+    description: "Segments that arrived on established TCP connections.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[],
+};
+
+/// TCP segments that were sent again. Counter in `{segment}`.
+pub static EVENKEEL_NETWORK_TCP_RETRANSMISSIONS: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.network.tcp.retransmissions",
+    unit: "{segment}",
+    description: "TCP segments that were sent again.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_NETWORK_TCP_RETRANSMISSION_KIND,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Smoothed round-trip times of TCP connections. Histogram in `s`.
+pub static EVENKEEL_NETWORK_TCP_ROUND_TRIP_DURATION: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.network.tcp.round_trip.duration",
+    unit: "s",
+    description: "Smoothed round-trip times of TCP connections.",
+    instrument: Instrument::Histogram,
+    number: Number::Double,
+    attributes: &[],
+};
+
+/// Share of the segments at which the round-trip time is looked at. Gauge in `1`.
+pub static EVENKEEL_NETWORK_TCP_ROUND_TRIP_SAMPLING_RATIO: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.network.tcp.round_trip.sampling.ratio",
+    unit: "1",
+    description: "Share of the segments at which the round-trip time is looked at.",
+    instrument: Instrument::Gauge,
+    number: Number::Double,
+    attributes: &[],
 };
 
 /// Time that tasks were blocked, by what they waited for. Counter in `s`.
@@ -231,6 +697,29 @@ pub static EVENKEEL_PRESSURE_STALL_TIME: MetricDescriptor = MetricDescriptor {
         },
         MetricAttribute {
             name: attribute::EVENKEEL_PRESSURE_SCOPE,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Bytes that processes handed to disks, estimated from a sample. Counter in `By`.
+pub static EVENKEEL_PROCESS_DISK_IO: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.process.disk.io",
+    unit: "By",
+    description: "Bytes that processes handed to disks, estimated from a sample.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::CONTAINER_ID,
+            requirement: Requirement::ConditionallyRequired,
+        },
+        MetricAttribute {
+            name: attribute::DISK_IO_DIRECTION,
+            requirement: Requirement::Required,
+        },
+        MetricAttribute {
+            name: attribute::PROCESS_EXECUTABLE_NAME,
             requirement: Requirement::Required,
         },
     ],
@@ -591,6 +1080,16 @@ pub static EVENKEEL_WAIT_PERIOD: MetricDescriptor = MetricDescriptor {
     attributes: &[],
 };
 
+/// Waits that were sampled. Counter in `{sample}`.
+pub static EVENKEEL_WAIT_SAMPLES: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.wait.samples",
+    unit: "{sample}",
+    description: "Waits that were sampled.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[],
+};
+
 /// Time that the tasks of a container or service waited for a CPU, by who had it. Counter in `s`.
 pub static EVENKEEL_WORKLOAD_RUN_QUEUE_BEHIND_TIME: MetricDescriptor = MetricDescriptor {
     name: "evenkeel.workload.run_queue.behind.time",
@@ -710,6 +1209,173 @@ pub static SYSTEM_CPU_TIME: MetricDescriptor = MetricDescriptor {
     ],
 };
 
+/// Disk bytes transferred. Counter in `By`.
+pub static SYSTEM_DISK_IO: MetricDescriptor = MetricDescriptor {
+    name: "system.disk.io",
+    unit: "By",
+    description: "Disk bytes transferred.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::DISK_IO_DIRECTION,
+            requirement: Requirement::Recommended,
+        },
+        MetricAttribute {
+            name: attribute::SYSTEM_DEVICE,
+            requirement: Requirement::Recommended,
+        },
+    ],
+};
+
+/// Time disk spent activated. Counter in `s`.
+pub static SYSTEM_DISK_IO_TIME: MetricDescriptor = MetricDescriptor {
+    name: "system.disk.io_time",
+    unit: "s",
+    description: "Time disk spent activated.",
+    instrument: Instrument::Counter,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::SYSTEM_DEVICE,
+            requirement: Requirement::Recommended,
+        },
+    ],
+};
+
+/// The number of disk reads/writes merged into single physical disk access operations. Counter in `{operation}`.
+pub static SYSTEM_DISK_MERGED: MetricDescriptor = MetricDescriptor {
+    name: "system.disk.merged",
+    unit: "{operation}",
+    description: "The number of disk reads/writes merged into single physical disk access operations.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::DISK_IO_DIRECTION,
+            requirement: Requirement::Recommended,
+        },
+        MetricAttribute {
+            name: attribute::SYSTEM_DEVICE,
+            requirement: Requirement::Recommended,
+        },
+    ],
+};
+
+/// Sum of the time each operation took to complete. Counter in `s`.
+pub static SYSTEM_DISK_OPERATION_TIME: MetricDescriptor = MetricDescriptor {
+    name: "system.disk.operation_time",
+    unit: "s",
+    description: "Sum of the time each operation took to complete.",
+    instrument: Instrument::Counter,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::DISK_IO_DIRECTION,
+            requirement: Requirement::Recommended,
+        },
+        MetricAttribute {
+            name: attribute::SYSTEM_DEVICE,
+            requirement: Requirement::Recommended,
+        },
+    ],
+};
+
+/// Disk operations count. Counter in `{operation}`.
+pub static SYSTEM_DISK_OPERATIONS: MetricDescriptor = MetricDescriptor {
+    name: "system.disk.operations",
+    unit: "{operation}",
+    description: "Disk operations count.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::DISK_IO_DIRECTION,
+            requirement: Requirement::Recommended,
+        },
+        MetricAttribute {
+            name: attribute::SYSTEM_DEVICE,
+            requirement: Requirement::Recommended,
+        },
+    ],
+};
+
+/// Count of network errors detected. Counter in `{error}`.
+pub static SYSTEM_NETWORK_ERRORS: MetricDescriptor = MetricDescriptor {
+    name: "system.network.errors",
+    unit: "{error}",
+    description: "Count of network errors detected.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::NETWORK_INTERFACE_NAME,
+            requirement: Requirement::Recommended,
+        },
+        MetricAttribute {
+            name: attribute::NETWORK_IO_DIRECTION,
+            requirement: Requirement::Recommended,
+        },
+    ],
+};
+
+/// The number of bytes transmitted and received. Counter in `By`.
+pub static SYSTEM_NETWORK_IO: MetricDescriptor = MetricDescriptor {
+    name: "system.network.io",
+    unit: "By",
+    description: "The number of bytes transmitted and received.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::NETWORK_INTERFACE_NAME,
+            requirement: Requirement::Recommended,
+        },
+        MetricAttribute {
+            name: attribute::NETWORK_IO_DIRECTION,
+            requirement: Requirement::Recommended,
+        },
+    ],
+};
+
+/// The number of packets transferred. Counter in `{packet}`.
+pub static SYSTEM_NETWORK_PACKET_COUNT: MetricDescriptor = MetricDescriptor {
+    name: "system.network.packet.count",
+    unit: "{packet}",
+    description: "The number of packets transferred.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::NETWORK_IO_DIRECTION,
+            requirement: Requirement::Recommended,
+        },
+        MetricAttribute {
+            name: attribute::SYSTEM_DEVICE,
+            requirement: Requirement::Recommended,
+        },
+    ],
+};
+
+/// Count of packets that are dropped or discarded even though there was no error. Counter in `{packet}`.
+pub static SYSTEM_NETWORK_PACKET_DROPPED: MetricDescriptor = MetricDescriptor {
+    name: "system.network.packet.dropped",
+    unit: "{packet}",
+    description: "Count of packets that are dropped or discarded even though there was no error.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::NETWORK_INTERFACE_NAME,
+            requirement: Requirement::Recommended,
+        },
+        MetricAttribute {
+            name: attribute::NETWORK_IO_DIRECTION,
+            requirement: Requirement::Recommended,
+        },
+    ],
+};
+
 /// The time the system has been running. Gauge in `s`.
 pub static SYSTEM_UPTIME: MetricDescriptor = MetricDescriptor {
     name: "system.uptime",
@@ -723,21 +1389,50 @@ pub static SYSTEM_UPTIME: MetricDescriptor = MetricDescriptor {
 /// Every metric, sorted by name.
 pub static ALL: &[&MetricDescriptor] = &[
     &EVENKEEL_CPU_CONTEXT_SWITCHES,
+    &EVENKEEL_CPU_INTERRUPT_TIME,
     &EVENKEEL_CPU_RUN_QUEUE_LENGTH,
     &EVENKEEL_CPU_RUN_QUEUE_WAIT_DURATION,
+    &EVENKEEL_CPU_RUN_QUEUE_WAIT_TIME,
     &EVENKEEL_CPU_STOLEN_TIME,
     &EVENKEEL_CPU_STOLEN_UTILIZATION,
     &EVENKEEL_CPU_SWITCHES,
+    &EVENKEEL_DISK_OPERATION_DEPTH,
+    &EVENKEEL_DISK_OPERATION_DEVICE_DURATION,
+    &EVENKEEL_DISK_OPERATION_DURATION,
+    &EVENKEEL_DISK_OPERATION_ERRORS,
+    &EVENKEEL_DISK_OPERATION_IN_FLIGHT,
+    &EVENKEEL_DISK_OPERATION_PARTIAL_COMPLETIONS,
+    &EVENKEEL_DISK_OPERATION_QUEUE_DURATION,
+    &EVENKEEL_DISK_OPERATION_REQUEUES,
+    &EVENKEEL_DISK_OPERATION_SIZE,
     &EVENKEEL_EXECUTABLE_TABLE_EVICTIONS,
     &EVENKEEL_EXPORT_QUEUE_LENGTH,
     &EVENKEEL_EXPORT_QUEUE_SIZE,
     &EVENKEEL_EXPORT_REQUEST_DURATION,
     &EVENKEEL_EXPORT_RETRIES,
     &EVENKEEL_EXPORT_WINDOWS,
+    &EVENKEEL_FOCUS_BLOCK_IO_DURATION,
+    &EVENKEEL_FOCUS_OFF_CPU_DURATION,
+    &EVENKEEL_FOCUS_RUN_QUEUE_WAIT_DURATION,
+    &EVENKEEL_FOCUS_SYSCALL_DURATION,
     &EVENKEEL_HELPER_COST,
+    &EVENKEEL_INTERRUPT_DURATION,
+    &EVENKEEL_INTERRUPT_TIME,
     &EVENKEEL_MAP_MEMORY_USAGE,
+    &EVENKEEL_NETWORK_DROPS,
+    &EVENKEEL_NETWORK_PACKET_RECEIVE_DURATION,
+    &EVENKEEL_NETWORK_PACKETS_POLLED,
+    &EVENKEEL_NETWORK_POLLS,
+    &EVENKEEL_NETWORK_QUEUE_DROPS,
+    &EVENKEEL_NETWORK_SOFTIRQ_SQUEEZES,
+    &EVENKEEL_NETWORK_SOFTIRQ_TIME,
+    &EVENKEEL_NETWORK_TCP_RECEIVED_SEGMENTS,
+    &EVENKEEL_NETWORK_TCP_RETRANSMISSIONS,
+    &EVENKEEL_NETWORK_TCP_ROUND_TRIP_DURATION,
+    &EVENKEEL_NETWORK_TCP_ROUND_TRIP_SAMPLING_RATIO,
     &EVENKEEL_OFF_CPU_TIME,
     &EVENKEEL_PRESSURE_STALL_TIME,
+    &EVENKEEL_PROCESS_DISK_IO,
     &EVENKEEL_PROCESS_TABLE_EVICTIONS,
     &EVENKEEL_PROCESS_TABLE_SIZE,
     &EVENKEEL_PROGRAM_RUN_TIME,
@@ -765,6 +1460,7 @@ pub static ALL: &[&MetricDescriptor] = &[
     &EVENKEEL_SYSCALL_SAMPLING_RATE,
     &EVENKEEL_SYSCALL_SAMPLING_SKIPPED,
     &EVENKEEL_WAIT_PERIOD,
+    &EVENKEEL_WAIT_SAMPLES,
     &EVENKEEL_WORKLOAD_RUN_QUEUE_BEHIND_TIME,
     &EVENKEEL_WORKLOAD_RUN_QUEUE_NEIGHBOUR_TIME,
     &EVENKEEL_WORKLOAD_RUN_QUEUE_TIME,
@@ -774,5 +1470,14 @@ pub static ALL: &[&MetricDescriptor] = &[
     &PROCESS_MEMORY_USAGE,
     &SYSTEM_CPU_LOGICAL_COUNT,
     &SYSTEM_CPU_TIME,
+    &SYSTEM_DISK_IO,
+    &SYSTEM_DISK_IO_TIME,
+    &SYSTEM_DISK_MERGED,
+    &SYSTEM_DISK_OPERATION_TIME,
+    &SYSTEM_DISK_OPERATIONS,
+    &SYSTEM_NETWORK_ERRORS,
+    &SYSTEM_NETWORK_IO,
+    &SYSTEM_NETWORK_PACKET_COUNT,
+    &SYSTEM_NETWORK_PACKET_DROPPED,
     &SYSTEM_UPTIME,
 ];

@@ -3,6 +3,7 @@
 use std::{thread, time::Duration};
 
 use anyhow::{Context as _, Result, ensure};
+use evenkeel_otlp::histogram::ExponentialHistogram;
 use evenkeel_semconv::{
     attribute::{
         EVENKEEL_LOSS_REASON, EVENKEEL_SIGNAL_NAME, EVENKEEL_SYSCALL_AGE,
@@ -263,8 +264,16 @@ fn killed_readers() -> Result<()> {
         (1900.0..2500.0).contains(&interrupted),
         "{interrupted} reads were interrupted instead of 2,000"
     );
-    let above = |seconds| received.count_above(&EVENKEEL_SYSCALL_DURATION, &[family], seconds);
-    let (long, longest) = (above(2.5)?, above(6.0)?);
+    let durations = received.histogram(&EVENKEEL_SYSCALL_DURATION, &[family])?;
+    let durations = durations.context("no durations of reads")?;
+    let above = |seconds| -> u64 {
+        let bound = |index| ExponentialHistogram::bound(durations.scale, index);
+        let long = durations
+            .buckets()
+            .filter(|(index, _)| bound(*index) >= seconds);
+        long.map(|(_, count)| count).sum()
+    };
+    let (long, longest) = (above(2.5), above(6.0));
     println!("{long} reads above 2.5 s, {longest} above 6 s");
     ensure!(
         (500..1600).contains(&long) && longest < 100,

@@ -31,6 +31,9 @@ pub const GROUP_FIELDS: &[&str] = &["TASK_GROUP", "GROUP_CGROUP", "CGROUP_NODE",
 /// Fields that tell of quotas.
 pub const QUOTA_FIELDS: &[&str] = &["CFS_RQ_THROTTLE_COUNT", "CFS_RQ_RUNTIME_ENABLED"];
 
+/// Fields that tell for how long a quota held tasks back.
+pub const THROTTLED_TIME_FIELDS: &[&str] = &["CFS_RQ_THROTTLED_SINCE", "CFS_RQ_THROTTLED_TIME"];
+
 /// Signals that measure waits.
 pub const WAIT_SIGNALS: &[Signal] = &[Signal::OffCpu, Signal::RunQueue, Signal::Scheduler];
 
@@ -68,7 +71,7 @@ pub(super) const PART: Part = Part {
             loss: "who woke a task is not known",
         },
         Program {
-            name: "irq_work_entry",
+            name: "wait_interrupt",
             hook: Hook::Tracepoint("irq_work_entry"),
             needs: WAIT_FIELDS,
             serves: &[Signal::OffCpu, Signal::RunQueue],
@@ -145,6 +148,16 @@ pub(super) const PART: Part = Part {
             global: "CFS_RQ_THROTTLE_COUNT",
             places: &[("cfs_rq", "throttle_count")],
             shape: Shape::Scalar(4),
+        },
+        Field {
+            global: "CFS_RQ_THROTTLED_SINCE",
+            places: &[("cfs_rq", "throttled_clock_self")],
+            shape: Shape::Scalar(8),
+        },
+        Field {
+            global: "CFS_RQ_THROTTLED_TIME",
+            places: &[("cfs_rq", "throttled_clock_self_time")],
+            shape: Shape::Scalar(8),
         },
         Field {
             global: "CFS_RQ_RUNTIME_ENABLED",

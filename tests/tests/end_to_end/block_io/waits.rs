@@ -1,0 +1,205 @@
+//! Where operations wait: for a tag, in the device, and while nobody looked.
+
+use std::{fs, path::PathBuf, time::Duration};
+
+use anyhow::{Result, ensure};
+use evenkeel_semconv::{attribute::SYSTEM_DEVICE, metric::EVENKEEL_DISK_OPERATION_IN_FLIGHT};
+use evenkeel_tests::{
+    block_device::{Access, LoopDevice, disk_of},
+    child::Running,
+    suite::Skip,
+};
+
+use super::{Operation, dd, lost, quantile, record};
+
+const MIB: usize = 1 << 20;
+
+/// So many readers at once for so many seconds.
+fn readers(device: &LoopDevice, count: u32, seconds: u32) -> String {
+    format!(
+        "for reader in $(seq {count}); do (\n\
+           end=$(($(date +%s) + {seconds}))\n\
+           while [ $(date +%s) -lt $end ]; do {}done\n\
+         ) & done; wait\n",
+        dd(&format!(
+            "if={} of=/dev/null bs=4k count=500 skip=$((reader * 100)) iflag=direct",
+            device.path()
+        ))
+    )
+}
+
+/// A device with four tags under 32 readers instead of one: operations wait in the queue and not in the
+/// device, which has four at most.
+pub(super) fn few_tags() -> Result<()> {
+    let device = LoopDevice::new(32 * MIB, Access::Direct)?;
+    device.set_queue("scheduler", "mq-deadline")?;
+    device.set_queue("nr_requests", "4")?;
+    let alone = record(&readers(&device, 1, 3))?;
+    let alone = Operation::of(&alone, &device.name, "read", None)?;
+    let crowd = record(&readers(&device, 32, 3))?;
+    let depth = crowd
+        .histogram(
+            &EVENKEEL_DISK_OPERATION_IN_FLIGHT,
+            &[(SYSTEM_DEVICE, &device.name)],
+        )?
+        .unwrap_or_default();
+    let crowd = Operation::of(&crowd, &device.name, "read", None)?;
+    let queue = [&alone, &crowd].map(|operation| quantile(&operation.queue, 0.99));
+    let middle = [&alone, &crowd].map(|operation| quantile(&operation.device, 0.5));
+    let ([queue_alone, queue_crowd], [device_alone, device_crowd]) = (
+        [queue[0].as_ref().copied(), queue[1].as_ref().copied()].map(|value| value.unwrap_or(0.0)),
+        [middle[0].as_ref().copied(), middle[1].as_ref().copied()]
+            .map(|value| value.unwrap_or(0.0)),
+    );
+    println!(
+        "{} and {} reads; queue p99 {:.1} and {:.1} us, device p50 {:.1} and {:.1} us, {:.1} at once",
+        alone.total.count(),
+        crowd.total.count(),
+        queue_alone * 1e6,
+        queue_crowd * 1e6,
+        device_alone * 1e6,
+        device_crowd * 1e6,
+        depth.mean().unwrap_or(0.0),
+    );
+    ensure!(
+        alone.total.count() >= 500 && crowd.total.count() >= 500,
+        "too few reads: {} and {}",
+        alone.total.count(),
+        crowd.total.count()
+    );
+    ensure!(queue_crowd >= 3.0 * queue_alone, "the queue is not fuller");
+    ensure!(device_crowd <= 3.0 * device_alone, "the device is slower");
+    ensure!(
+        depth.count() > 0 && quantile(&depth, 1.0)? <= 4.1,
+        "more than four at once: {depth:?}"
+    );
+    Ok(())
+}
+
+/// A cgroup in which reads of a disk are limited; gone when dropped, once nobody is in it.
+struct Throttle {
+    cgroup: PathBuf,
+}
+
+impl Throttle {
+    /// So many reads a second of a disk; `None` where there is no controller for it.
+    fn new(disk: &str, reads_a_second: u32) -> Result<Option<Self>> {
+        let number = fs::read_to_string(format!("/sys/block/{disk}/dev"))?;
+        let number = number.trim();
+        let name = format!("evenkeel-test-{}", std::process::id());
+        let first = PathBuf::from("/sys/fs/cgroup/blkio");
+        let second = PathBuf::from("/sys/fs/cgroup");
+        let (root, file, limit) = if first.join("blkio.throttle.read_iops_device").exists() {
+            let limit = format!("{number} {reads_a_second}");
+            (first, "blkio.throttle.read_iops_device", limit)
+        } else if fs::read_to_string(second.join("cgroup.subtree_control"))
+            .is_ok_and(|controllers| controllers.split_whitespace().any(|name| name == "io"))
+        {
+            (second, "io.max", format!("{number} riops={reads_a_second}"))
+        } else {
+            return Ok(None);
+        };
+        let throttle = Self {
+            cgroup: root.join(name),
+        };
+        fs::create_dir(&throttle.cgroup)?;
+        Ok(fs::write(throttle.cgroup.join(file), limit)
+            .is_ok()
+            .then_some(throttle))
+    }
+
+    /// Puts the shell that runs it in.
+    fn enter(&self) -> String {
+        format!("echo $$ > {}\n", self.cgroup.join("cgroup.procs").display())
+    }
+}
+
+impl Drop for Throttle {
+    fn drop(&mut self) {
+        for _ in 0..50 {
+            if fs::remove_dir(&self.cgroup).is_ok() {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+}
+
+/// A loop device whose disk below lets ten reads a second through: the device is slow, and its queue is as
+/// empty as before. The disk below is not slow: what a cgroup may not do yet has not arrived there.
+pub(super) fn slow_device() -> Result<()> {
+    let device = LoopDevice::new(4 * MIB, Access::Direct)?;
+    let Some(below) = disk_of(&std::env::temp_dir())? else {
+        return Err(Skip("temporary files are not on one disk".into()).into());
+    };
+    let Some(throttle) = Throttle::new(&below, 10)? else {
+        return Err(Skip(
+            "no slow device: neither dm-delay nor null_blk is used here, and no cgroup limits I/O"
+                .into(),
+        )
+        .into());
+    };
+    let read = |script: &str| -> Result<Operation> {
+        let received = record(script)?;
+        Operation::of(&received, &device.name, "read", None)
+    };
+    let reads = dd(&format!(
+        "if={} of=/dev/null bs=4k count=40 iflag=direct",
+        device.path()
+    ));
+    let free = read(&reads)?;
+    let slow = read(&(throttle.enter() + &reads))?;
+    println!(
+        "device p50 {:.3} and {:.3} ms, queue p50 {:.3} and {:.3} ms, queue p99 {:.3} and {:.3} ms",
+        quantile(&free.device, 0.5)? * 1e3,
+        quantile(&slow.device, 0.5)? * 1e3,
+        quantile(&free.queue, 0.5)? * 1e3,
+        quantile(&slow.queue, 0.5)? * 1e3,
+        quantile(&free.queue, 0.99)? * 1e3,
+        quantile(&slow.queue, 0.99)? * 1e3,
+    );
+    ensure!(
+        quantile(&slow.device, 0.5)? >= 3.0 * quantile(&free.device, 0.5)?
+            && quantile(&slow.device, 0.5)? >= 0.02,
+        "the device is not slower"
+    );
+    // A quarter of what the device takes more: the machine may be busy.
+    ensure!(
+        quantile(&slow.queue, 0.5)? <= 0.005,
+        "the queue is fuller, too"
+    );
+    Ok(())
+}
+
+/// Recording begins and ends amid operations: those whose issue was not seen have the kernel's stamps or
+/// none, are counted as such, and no duration is longer than the run.
+pub(super) fn on_its_way() -> Result<()> {
+    let device = LoopDevice::new(32 * MIB, Access::Direct)?;
+    device.set_queue("scheduler", "mq-deadline")?;
+    let mut load = std::process::Command::new("sh");
+    load.args(["-ec", &readers(&device, 32, 60)]);
+    let load = Running::start(&mut load)?;
+    let received = record("sleep 2\n")?;
+    drop(load);
+    let read = Operation::of(&received, &device.name, "read", None)?;
+    let unmatched = lost(&received, "unmatched")?;
+    let longest = quantile(&read.total, 1.0)?;
+    println!(
+        "{:?} entries, {unmatched} unmatched, longest {longest:.3} s",
+        read.counts()
+    );
+    let [total, queue, device_count, size] = read.counts();
+    ensure!(size >= 500, "{size} reads in two seconds");
+    ensure!(
+        total <= size && queue <= total && device_count <= size,
+        "{:?}",
+        read.counts()
+    );
+    ensure!(
+        (size - queue) as f64 <= unmatched,
+        "{} reads without a queue time, {unmatched} unmatched",
+        size - queue
+    );
+    ensure!(longest < 60.0, "a read of {longest} s");
+    Ok(())
+}
