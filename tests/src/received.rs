@@ -263,6 +263,29 @@ impl Received {
         times
     }
 
+    /// The sums of the values of the series of a numeric metric that have all of `attributes`, at each
+    /// instant at which the metric has points, in order.
+    pub fn sums(
+        &self,
+        descriptor: &MetricDescriptor,
+        attributes: &[(&str, &str)],
+    ) -> Result<Vec<f64>> {
+        let mut sums = BTreeMap::new();
+        let metrics = self
+            .metrics
+            .iter()
+            .flat_map(|request| MetricsView::new(request).metrics())
+            .filter(|metric| metric.name() == descriptor.name);
+        for point in metrics.flat_map(|metric| metric.points()) {
+            let sum = sums.entry(point.time_unix_nanos).or_insert(0.0);
+            let has = |(name, value): &(&str, &str)| point.attributes().text(name) == Some(*value);
+            if attributes.iter().all(has) {
+                *sum += number(&point.value, descriptor)?;
+            }
+        }
+        Ok(sums.into_values().collect())
+    }
+
     /// From where the series of a cumulative metric began to their last points.
     pub fn counted_span(&self, descriptor: &MetricDescriptor) -> Result<Span> {
         let mut spans = Vec::new();

@@ -40,6 +40,10 @@ pub enum Workload {
     FixedWork,
     /// `ping_pong ROUNDS [CPU [WORK]]`
     PingPong,
+    /// `calls KIND COUNT [CPU]`
+    Calls,
+    /// `readers THREADS SECONDS`
+    Readers,
     /// `syscalls ROUNDS [CPU]`
     Syscalls,
     /// `direct_io FILE OPERATIONS [CPU]`
@@ -83,6 +87,8 @@ impl Workload {
             Self::Recursion => "ek-recursion",
             Self::FixedWork => "ek-fixed-work",
             Self::PingPong => "ek-ping-pong",
+            Self::Calls => "ek-calls",
+            Self::Readers => "ek-readers",
             Self::Syscalls => "ek-syscalls",
             Self::DirectIo => "ek-direct-io",
             Self::ThreadMix => "ek-thread-mix",
@@ -109,6 +115,8 @@ impl Workload {
             Self::Recursion => "recursion.c",
             Self::FixedWork => "fixed_work.c",
             Self::PingPong => "ping_pong.c",
+            Self::Calls => "calls.c",
+            Self::Readers => "readers.c",
             Self::Syscalls => "syscalls.c",
             Self::DirectIo => "direct_io.c",
             Self::ThreadMix => "thread_mix.c",

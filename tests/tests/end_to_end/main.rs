@@ -22,6 +22,7 @@ mod refusal;
 mod run_queue;
 mod stolen;
 mod switches;
+mod syscalls;
 mod wait_reasons;
 
 use std::process::ExitCode;
@@ -43,6 +44,7 @@ fn main() -> ExitCode {
         switches::TESTS,
         blame::TESTS,
         stolen::TESTS,
+        syscalls::TESTS,
         host::TESTS,
         focus::TESTS,
         interrupts::TESTS,

@@ -1,9 +1,6 @@
 //! How long to watch, how long to wait and how many calls to sample, so that the cost stays in the budget.
 
-use std::{
-    hash::{BuildHasher as _, RandomState},
-    time::Duration,
-};
+use std::hash::{BuildHasher as _, RandomState};
 
 use super::{calibration::Calibration, growth::Looks};
 
@@ -15,15 +12,18 @@ const ENOUGH_SAMPLES: f64 = 20_000.0;
 /// skipping more saves nothing beside the 150 ns that each call pays for being watched.
 const LARGEST_SKIP: u16 = 16;
 
-/// Time in which there is one burst, on average, as long as it is long enough then.
+/// Time in which there is one burst, as long as it is long enough then.
 const CYCLE: f64 = 0.5;
 
-/// Shortest burst, on average. The time until the other CPUs and threads see that it is on, and the
+/// Shortest burst. The time until the other CPUs and threads see that it is on, and the
 /// thread that ends it being late, are small beside it.
 const SHORTEST_BURST: f64 = 0.02;
 
-/// Longest gap, on average: budgets of 0.01 % on the busiest hosts.
-const LONGEST_GAP: f64 = 30.0;
+/// Longest cycle: budgets of 0.05 % on the busiest hosts.
+const LONGEST_CYCLE: f64 = 30.0;
+
+/// Shortest part of a burst. What a cycle begins or ends with would be too short is moved by so much.
+const SHORTEST_PART: f64 = 0.001;
 
 /// Most of a cycle that is a burst, unless all of it is.
 const LARGEST_DUTY: f64 = 0.8;
@@ -64,26 +64,43 @@ impl Costs {
     }
 }
 
-/// The next burst and the gap behind it.
+/// When to watch in the next cycle.
+///
+/// A burst begins at any time of the cycle with the same probability; what of it would be behind the
+/// end is watched at the beginning instead. So each moment of the cycle is as likely to be watched
+/// as any other, whatever has led to the plan.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Plan {
-    /// How long to watch.
-    pub(super) burst: Duration,
-    /// How long to wait then, detached; zero to stay attached.
-    pub(super) gap: Duration,
+    /// Length of the cycle, seconds.
+    pub(super) cycle: f64,
+    /// When to begin and to end watching, seconds from the beginning of the cycle.
+    pub(super) first: (f64, f64),
+    /// When to watch again.
+    pub(super) second: Option<(f64, f64)>,
     /// Calls that one sample stands for.
     pub(super) skip: u16,
-    /// Share of the time for which calls are watched under such plans.
-    pub(super) duty: f64,
-    /// Calls after which a watch without a gap ends before its time, so that a new plan is made. As it
-    /// stands for nothing but itself, this gives no bias.
+    /// Calls after which a cycle that is watched as a whole ends before its time, so that a new plan is made.
+    /// As it stands for nothing but itself, this gives no bias.
     pub(super) alarm: u64,
 }
 
-/// What a burst and the gap behind it cost.
+impl Plan {
+    /// Share of the cycle that is watched.
+    pub(super) fn duty(&self) -> f64 {
+        let length = |(from, to): (f64, f64)| to - from;
+        (length(self.first) + self.second.map_or(0.0, length)) / self.cycle
+    }
+
+    /// Whether the end of a watch is also that of the cycle, and what goes on may go on.
+    pub(super) fn ends_at(&self, to: f64) -> bool {
+        to >= self.cycle
+    }
+}
+
+/// What a cycle cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Spent {
-    /// From the beginning of the burst to the end of the gap, seconds.
+    /// From its beginning to its end, seconds.
     pub(super) elapsed: f64,
     /// For which calls were watched.
     pub(super) watched: f64,
@@ -121,7 +138,7 @@ impl Budget {
         Self::with_seed(share, cpus, calibration, RandomState::new().hash_one(0))
     }
 
-    fn with_seed(share: f64, cpus: usize, calibration: Calibration, seed: u64) -> Self {
+    pub(super) fn with_seed(share: f64, cpus: usize, calibration: Calibration, seed: u64) -> Self {
         let cpus = cpus.max(1) as f64;
         Self {
             allowed: share * cpus,
@@ -135,37 +152,47 @@ impl Budget {
         }
     }
 
-    /// What is known of earlier bursts decides; nothing of the one that is planned.
+    /// What is known of earlier cycles decides; nothing of the one that is planned.
     pub(super) fn plan(&mut self) -> Plan {
         let target = (self.allowed - self.debt / PAY_BACK).clamp(self.allowed * 0.1, self.allowed);
         let skip = skip(self.calls / self.cpus);
         let cost = self.calls * (self.costs.call + self.costs.sample / f64::from(skip));
         if cost <= target {
-            let burst = Duration::from_secs_f64(CYCLE);
             let per_call = self.costs.call + self.costs.sample / f64::from(skip);
             let alarm = self.allowed * CYCLE * ALARM / per_call.max(1e-9);
             return Plan {
-                burst,
-                gap: Duration::ZERO,
+                cycle: CYCLE,
+                first: (0.0, CYCLE),
+                second: None,
                 skip,
-                duty: 1.0,
                 alarm: alarm as u64,
             };
         }
         let cycle = CYCLE.max(self.attachment / (target * ATTACHING_SHARE));
         let duty = ((target - self.attachment / cycle) / cost).min(LARGEST_DUTY);
         let burst = (duty * cycle).max(SHORTEST_BURST);
-        let gap = ((burst * cost + self.attachment) / target - burst).min(LONGEST_GAP);
-        self.draw(burst, gap, skip, burst / (burst + gap))
+        let cycle = ((burst * cost + self.attachment) / target).min(LONGEST_CYCLE);
+        self.draw(burst, cycle.max(burst / LARGEST_DUTY), skip)
     }
 
-    /// Lengths around their means, so that bursts keep step with nothing.
-    fn draw(&mut self, burst: f64, gap: f64, skip: u16, duty: f64) -> Plan {
+    /// Draws when the burst begins.
+    fn draw(&mut self, burst: f64, cycle: f64, skip: u16) -> Plan {
+        let begin = self.random() * cycle;
+        let (before, behind) = (begin + burst - cycle, cycle - begin);
+        let (first, second) = if before <= 0.0 {
+            ((begin, begin + burst), None)
+        } else if before < SHORTEST_PART {
+            ((cycle - burst, cycle), None)
+        } else if behind < SHORTEST_PART {
+            ((0.0, burst), None)
+        } else {
+            ((0.0, before), Some((begin, cycle)))
+        };
         Plan {
-            burst: Duration::from_secs_f64(burst * (0.9 + 0.2 * self.random())),
-            gap: Duration::from_secs_f64(gap * (0.5 + self.random())),
+            cycle,
+            first,
+            second,
             skip,
-            duty,
             alarm: u64::MAX,
         }
     }
@@ -241,15 +268,20 @@ mod tests {
         let mut is_attached = false;
         loop {
             let plan = budget.plan();
-            let mut burst = plan.burst.as_secs_f64();
             let rate = calls(now);
-            burst = burst.min((plan.alarm as f64 / rate.max(1e-9)).max(0.05));
-            let gap = plan.gap.as_secs_f64();
+            let is_whole = plan.duty() > 0.999;
+            let elapsed = if is_whole {
+                let alarm = plan.alarm as f64 / rate.max(1e-9);
+                plan.cycle.min(alarm.max(0.05))
+            } else {
+                plan.cycle
+            };
+            let burst = elapsed * plan.duty();
             let made = (rate * burst) as u64;
-            let attachments = u32::from(!is_attached);
-            is_attached = gap == 0.0;
+            let attachments = u32::from(!(is_attached && is_whole));
+            is_attached = is_whole;
             budget.account(Spent {
-                elapsed: burst + gap,
+                elapsed,
                 watched: burst,
                 attached: burst + 0.0006,
                 looks: Looks {
@@ -259,7 +291,7 @@ mod tests {
                 own: 0.0001 + f64::from(attachments) * 0.0006,
                 attachments,
             });
-            now += burst + gap;
+            now += elapsed;
             watched += burst;
             if now >= seconds {
                 return ((budget.spent() - before) / now / 2.0, watched / now, plan);
@@ -283,10 +315,10 @@ mod tests {
     fn what_is_cheap_is_watched_all_the_time() {
         let (cost, duty, plan) = follow(&mut budget(0.01), 60.0, |_| 5_000.0);
         assert!(cost < 0.002 && duty > 0.99, "{cost} {duty}");
-        assert_eq!((plan.gap, plan.skip), (Duration::ZERO, 1));
+        assert_eq!((plan.duty(), plan.skip), (1.0, 1));
         let (cost, duty, plan) = follow(&mut budget(0.01), 60.0, |_| 100_000.0);
         assert!(cost < 0.01 && duty > 0.99, "{cost} {duty}");
-        assert_eq!((plan.gap, plan.skip), (Duration::ZERO, 4));
+        assert_eq!((plan.duty(), plan.skip), (1.0, 4));
     }
 
     /// Whatever the rate and the budget, the cost is within the budget and makes use of it.
@@ -321,27 +353,29 @@ mod tests {
         assert_eq!(plan.skip, LARGEST_SKIP);
     }
 
-    /// Lengths vary around their means.
+    /// Every moment of a cycle is watched in the same share of the plans, be the bursts short or long,
+    /// and each plan watches for as long as it was asked to.
     #[test]
-    fn lengths_are_random() {
-        let mut budget = budget(0.01);
-        let plans: Vec<_> = (0..1000)
-            .map(|_| budget.draw(0.02, 0.4, 16, 0.05))
-            .collect();
-        let mean = |of: fn(&Plan) -> Duration| {
-            plans.iter().map(|plan| of(plan).as_secs_f64()).sum::<f64>() / 1000.0
-        };
-        assert!((mean(|plan| plan.burst) / 0.02 - 1.0).abs() < 0.01);
-        assert!((mean(|plan| plan.gap) / 0.4 - 1.0).abs() < 0.03);
-        assert!(
-            plans
-                .iter()
-                .any(|plan| plan.gap > Duration::from_millis(560))
-        );
-        assert!(
-            plans
-                .iter()
-                .any(|plan| plan.gap < Duration::from_millis(240))
-        );
+    fn moments_are_watched_alike() {
+        for duty in [0.05, 0.5, 0.8] {
+            let mut budget = budget(0.01);
+            let mut watched = [0_u32; 20];
+            const PLANS: u32 = 20_000;
+            for _ in 0..PLANS {
+                let plan = budget.draw(duty, 1.0, 16);
+                assert!((plan.duty() - duty).abs() < 1e-9, "{plan:?}");
+                for (moment, watched) in watched.iter_mut().enumerate() {
+                    let at = (moment as f64 + 0.5) / 20.0;
+                    let is_in = |(from, to): (f64, f64)| (from..to).contains(&at);
+                    *watched += u32::from(is_in(plan.first) || plan.second.is_some_and(is_in));
+                }
+            }
+            for watched in watched {
+                let share = f64::from(watched) / f64::from(PLANS);
+                // Four standard errors.
+                let error = (duty * (1.0 - duty) / f64::from(PLANS)).sqrt();
+                assert!((share - duty).abs() < 4.0 * error, "{share} of {duty}");
+            }
+        }
     }
 }

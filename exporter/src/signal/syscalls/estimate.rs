@@ -1,11 +1,11 @@
 //! From what bursts saw to all calls.
 //!
-//! A burst of length L that ends at B stands for the time until the next one begins at A: what it
-//! counted, X, is credited at once, and X / L for each second from B to A. The lengths of a burst and of
-//! the gap behind it are drawn before the burst begins, from what earlier bursts saw, so that they
-//! do not depend on what they weigh: over time each moment is as likely to be seen as to be stood
-//! for, and the estimate has no bias. It needs no look into the future, so a window's numbers are
-//! complete at its end.
+//! Time is divided into cycles. In a cycle of length C a burst of length L is watched, which begins at
+//! any moment of it with the same probability: what the burst counted, X, is credited C / L times.
+//! Whatever calls there are in the cycle, and whatever has led to L and C, each of them is counted with
+//! probability L / C, so that the estimate has no bias. It needs no look into what comes: until a cycle is
+//! over, the burst stands for the part of it that has passed, and until the burst begins, the burst
+//! before does.
 //!
 //! Two things are put right. **A call is measured only if it begins in the burst as well**: of
 //! those that end at any time in it, one of duration d is seen with probability (L - d) / L, and
@@ -25,15 +25,18 @@ use super::{
     slowdown::Slowdown,
 };
 
+/// Seconds of a burst that say something of what was not watched before it.
+const ENOUGH: f64 = 0.01;
+
 /// Most calls that one stands for because others of its duration did not fit in the burst.
 const LARGEST_WEIGHT: f64 = 4.0;
 
-/// A span in which calls are watched; a burst, or the later part of one. Seconds since any instant.
+/// A time in which calls are watched; a burst, or a part of one. Seconds since any instant.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Watch {
     /// When the burst began: calls entered before it are not measured.
     pub(super) attached: f64,
-    /// When the span began.
+    /// When the time began.
     pub(super) begun: f64,
     /// When it ended.
     pub(super) ended: f64,
@@ -45,29 +48,34 @@ impl Watch {
         self.ended - self.begun
     }
 
-    /// Share of the calls of that duration, of those that ended in the span, that were measured.
+    /// Seconds of it in which a call that ends and is of that duration was seen beginning.
     fn visible(self, duration: f64) -> f64 {
-        let length = self.length();
-        if length <= 0.0 {
-            return 0.0;
-        }
-        ((self.ended - self.attached - duration) / length).clamp(0.0, 1.0)
-    }
-
-    /// The longest duration that can be measured in it.
-    pub(super) fn longest(self) -> f64 {
-        (self.ended - self.attached - self.length() / LARGEST_WEIGHT).max(0.0)
+        (self.ended - self.attached - duration).clamp(0.0, self.length())
     }
 }
 
-/// What a span stands for.
+/// Seconds watched.
+pub(super) fn length(watches: &[Watch]) -> f64 {
+    watches.iter().map(|watch| watch.length()).sum()
+}
+
+/// The longest duration that can be measured.
+pub(super) fn longest(watches: &[Watch]) -> f64 {
+    let least = length(watches) / LARGEST_WEIGHT;
+    let seen = watches.iter().map(|watch| watch.ended - watch.attached);
+    (seen.fold(0.0, f64::max) - least).max(0.0)
+}
+
+/// What was watched of a cycle.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Weighed {
-    /// What was counted in it, by word.
+    /// What was counted, by word.
     counted: Vec<f64>,
-    /// What is to be credited for each second behind it, by word.
+    /// What is to be credited for each second that was not watched, by word.
     per_second: Vec<f64>,
-    /// Calls that were too long for it.
+    /// Seconds watched.
+    watched: f64,
+    /// Calls that were too long.
     pub(super) too_long: f64,
 }
 
@@ -75,23 +83,31 @@ pub(super) struct Weighed {
 #[derive(Debug)]
 pub(super) struct Estimate {
     layout: Layout,
+    /// Cycles that are over.
     settled: Vec<f64>,
-    last: Option<(Weighed, f64)>,
+    /// When the cycle began.
+    begun: f64,
+    /// What was watched of it, once that is over.
+    seen: Option<Weighed>,
+    /// What each second is credited with until then.
+    before: Vec<f64>,
 }
 
-/// Weighs what a span saw in which one sample stood for `skip` calls.
+/// Weighs what was watched of a cycle in which one sample stood for `skip` calls.
 pub(super) fn weigh(
     layout: Layout,
     growth: &Growth,
-    watch: Watch,
+    watches: &[Watch],
     skip: u16,
     costs: Costs,
     shards: usize,
 ) -> Weighed {
-    let length = watch.length().max(1e-6);
+    let watched = length(watches);
+    let length = watched.max(1e-6);
     let mut weighed = Weighed {
         counted: vec![0.0; layout.words()],
         per_second: vec![0.0; layout.words()],
+        watched,
         too_long: 0.0,
     };
     let slowdown = Slowdown::new(layout, growth, skip, costs, shards);
@@ -121,7 +137,8 @@ pub(super) fn weigh(
             let growth = count.growth as f64;
             let middle = middle(count.word - slots.start);
             raw += growth * middle;
-            let visible = watch.visible(middle);
+            let visible: f64 = watches.iter().map(|watch| watch.visible(middle)).sum();
+            let visible = visible / length;
             if visible * LARGEST_WEIGHT < 1.0 {
                 weighed.too_long += growth;
                 continue;
@@ -157,37 +174,50 @@ impl Estimate {
         Self {
             layout,
             settled: vec![0.0; layout.words()],
-            last: None,
+            begun: 0.0,
+            seen: None,
+            before: vec![0.0; layout.words()],
         }
     }
 
-    /// A span begins: what the one before it stands for is settled.
+    /// A cycle begins, and the one before is over.
     pub(super) fn begin(&mut self, at: f64) {
-        if self.last.is_some() {
-            self.settled = self.words(at, None);
-            self.last = None;
+        self.settled = self.words(at, None);
+        if let Some(seen) = self.seen.take() {
+            self.before = seen.per_second;
         }
+        self.begun = at;
     }
 
-    /// A span has ended.
-    pub(super) fn end(&mut self, watch: Watch, weighed: Weighed) {
-        self.last = Some((weighed, watch.ended));
+    /// What was to be watched of the cycle was watched.
+    pub(super) fn end(&mut self, weighed: Weighed) {
+        self.seen = Some(weighed);
     }
 
-    /// The sums at a time, by word; `under_way` is the span that is not over.
-    pub(super) fn words(&self, at: f64, under_way: Option<&Weighed>) -> Vec<f64> {
+    /// The sums at a time, by word; `so_far` is what was watched of the cycle until now, if that is not
+    /// over.
+    pub(super) fn words(&self, at: f64, so_far: Option<&Weighed>) -> Vec<f64> {
         let mut words = self.settled.clone();
         let mut add = |amounts: &[f64], times: f64| {
             for (word, amount) in words.iter_mut().zip(amounts) {
                 *word += amount * times;
             }
         };
-        if let Some((last, ended)) = &self.last {
-            add(&last.counted, 1.0);
-            add(&last.per_second, (at - ended).max(0.0));
-        }
-        if let Some(weighed) = under_way {
-            add(&weighed.counted, 1.0);
+        let elapsed = (at - self.begun).max(0.0);
+        match self.seen.as_ref().or(so_far) {
+            None => add(&self.before, elapsed),
+            Some(weighed) => {
+                add(&weighed.counted, 1.0);
+                let unwatched = (elapsed - weighed.watched).max(0.0);
+                // A burst that has just begun says little.
+                let is_enough = self.seen.is_some() || weighed.watched >= ENOUGH;
+                let rate = if is_enough {
+                    &weighed.per_second
+                } else {
+                    &self.before
+                };
+                add(rate, unwatched);
+            }
         }
         words
     }
@@ -200,10 +230,10 @@ impl Estimate {
 
 impl Weighed {
     /// What of the calls a second is owed to the slowdown.
-    pub(super) fn slowed(&self, layout: Layout, watch: Watch) -> f64 {
+    pub(super) fn slowed(&self, layout: Layout) -> f64 {
         let families: Range<usize> = layout.calls(0)..layout.calls(evenkeel_abi::SYSCALL_FAMILIES);
         let credited: f64 = self.per_second[families].iter().sum();
-        (credited - self.calls(layout) / watch.length().max(1e-6)).max(0.0)
+        (credited - self.calls(layout) / self.watched.max(1e-6)).max(0.0)
     }
 
     /// Calls of all families.
@@ -282,25 +312,32 @@ mod tests {
         words[layout().calls(0)]
     }
 
-    /// A burst stands for itself and for the gap behind it, and a reading in the gap has what is due
-    /// until then.
+    /// A burst of 0.1 s in the middle of a cycle of 1 s: what it counted is worth ten times as much, and a
+    /// reading before its end has what is due until then.
     #[test]
-    fn a_burst_stands_for_its_gap() {
+    fn a_burst_stands_for_its_cycle() {
         let mut estimate = Estimate::new(layout());
-        let watch = Watch {
-            attached: 0.0,
-            begun: 0.0,
-            ended: 0.1,
+        let at = |begun: f64| Watch {
+            attached: begun,
+            begun,
+            ended: begun + 0.1,
         };
-        let weighed = weigh(layout(), &growth(100, &[]), watch, 1, FREE, 1);
+        let seen = |calls, begun| weigh(layout(), &growth(calls, &[]), &[at(begun)], 1, FREE, 1);
+        estimate.begin(5.0);
+        assert_eq!(calls(&estimate.words(5.4, None)), 0.0);
+        let weighed = seen(100, 5.4);
         assert_eq!(weighed.calls(layout()), 100.0);
-        estimate.end(watch, weighed);
-        assert_eq!(calls(&estimate.words(0.1, None)), 100.0);
-        assert!((calls(&estimate.words(0.6, None)) - 600.0).abs() < 1e-6);
-        estimate.begin(1.0);
-        assert!((calls(&estimate.words(9.0, None)) - 1000.0).abs() < 1e-6);
-        let under_way = weigh(layout(), &growth(7, &[]), watch, 1, FREE, 1);
-        assert!((calls(&estimate.words(9.0, Some(&under_way))) - 1007.0).abs() < 1e-6);
+        estimate.end(weighed);
+        assert!((calls(&estimate.words(5.5, None)) - 500.0).abs() < 1e-6);
+        estimate.begin(6.0);
+        assert!((calls(&estimate.words(6.0, None)) - 1000.0).abs() < 1e-6);
+        // Until the next burst, the last one says how many there may be.
+        assert!((calls(&estimate.words(6.2, None)) - 1200.0).abs() < 1e-6);
+        let so_far = seen(20, 6.2);
+        assert!((calls(&estimate.words(6.3, Some(&so_far))) - 1060.0).abs() < 1e-6);
+        estimate.end(so_far);
+        estimate.begin(7.0);
+        assert!((calls(&estimate.words(7.0, None)) - 1200.0).abs() < 1e-6);
     }
 
     /// Calls of half the burst's length were seen half of the time; of more than three quarters they are
@@ -313,21 +350,29 @@ mod tests {
             ended: 0.1,
         };
         let durations = [(50_000_000, 10), (90_000_000, 3)];
-        let weighed = weigh(layout(), &growth(0, &durations), watch, 1, FREE, 1);
+        let weighed = weigh(layout(), &growth(0, &durations), &[watch], 1, FREE, 1);
         let slot = |nanos| weighed.counted[layout().slots(0).start + slot_of(nanos)];
         assert!((slot(50_000_000) / 20.0 - 1.0).abs() < 0.03);
         assert_eq!(slot(90_000_000), 0.0);
         assert_eq!(weighed.too_long, 3.0);
         let sum = weighed.counted[layout().sum(0)] / 1e9;
         assert!((sum / 1.0 - 1.0).abs() < 0.03, "{sum}");
-        assert!((watch.longest() - 0.075).abs() < 1e-9);
+        assert!((longest(&[watch]) - 0.075).abs() < 1e-9);
         // Attached for long, everything that ends was seen from its beginning.
         let later = Watch {
             attached: -10.0,
             ..watch
         };
-        let weighed = weigh(layout(), &growth(0, &durations), later, 1, FREE, 1);
+        let weighed = weigh(layout(), &growth(0, &durations), &[later], 1, FREE, 1);
         let slot = |nanos| weighed.counted[layout().slots(0).start + slot_of(nanos)];
         assert_eq!((slot(50_000_000), slot(90_000_000)), (10.0, 3.0));
+        // In two parts of 0.1 s, 90 ms were seen a tenth of the time, which is too little.
+        let parts = [0.0, 5.0].map(|begun| Watch {
+            attached: begun,
+            begun,
+            ended: begun + 0.1,
+        });
+        let weighed = weigh(layout(), &growth(0, &durations), &parts, 1, FREE, 1);
+        assert_eq!(weighed.too_long, 3.0);
     }
 }

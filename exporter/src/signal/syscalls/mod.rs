@@ -17,6 +17,8 @@ mod sampler;
 mod settings;
 mod slowdown;
 mod spread;
+#[cfg(test)]
+mod tests;
 
 use std::path::PathBuf;
 
@@ -90,7 +92,7 @@ impl Syscalls {
         }
     }
 
-    fn in_flight_metric(&mut self) -> Option<Metric> {
+    fn in_flight_metric(&mut self, start: u64) -> Option<Metric> {
         let in_flight = self.in_flight.take()?;
         let mut points = Vec::new();
         for (family, age, count) in in_flight.iter() {
@@ -101,7 +103,7 @@ impl Syscalls {
                     family_attribute(family),
                     Attribute::new(attribute::EVENKEEL_SYSCALL_AGE, AGES[age].1),
                 ];
-                points.push(point(attributes, 0, int(count)));
+                points.push(point(attributes, start, int(count)));
             }
         }
         metric(&metric::EVENKEEL_SYSCALL_IN_FLIGHT_COUNT, points)
@@ -160,7 +162,7 @@ impl KernelSignal for Syscalls {
 
     fn metrics(&mut self, _kernel: &Kernel, attached_unix_nanos: u64) -> Vec<Metric> {
         let mut metrics = Vec::new();
-        metrics.extend(self.in_flight_metric());
+        metrics.extend(self.in_flight_metric(attached_unix_nanos));
         let Some(sampler) = &self.sampler else {
             return metrics;
         };
@@ -306,7 +308,7 @@ fn sampling(findings: &Findings, sums: &Sums, layout: Layout, start: u64) -> Vec
     if let Some(plan) = &findings.plan {
         single(
             &metric::EVENKEEL_SYSCALL_SAMPLING_DUTY,
-            PointValue::Double(plan.duty),
+            PointValue::Double(plan.duty()),
         );
         single(
             &metric::EVENKEEL_SYSCALL_SAMPLING_RATE,

@@ -1,7 +1,7 @@
 //! The thread that watches in bursts: it attaches the programs, waits, and detaches them again.
 
 use std::{
-    io,
+    io, mem,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     thread::{self, JoinHandle},
     time::{Duration, Instant},
@@ -14,7 +14,7 @@ use rustix::process::setpriority_process;
 use super::{
     budget::{Budget, Costs, Plan, Spent},
     calibration::{calibrate, own_time, quick_call},
-    estimate::{Estimate, Watch, Weighed, weigh},
+    estimate::{Estimate, Watch, Weighed, length, longest, weigh},
     growth::{Counted, Growth, Looks},
     layout::Layout,
     spread::{Burst, Spread},
@@ -99,7 +99,9 @@ pub(super) struct Findings {
     pub(super) failure: Option<String>,
     counted: Counted,
     shards: usize,
-    /// When the burst and its last span began.
+    /// What was watched of the cycle so far.
+    watches: Vec<Watch>,
+    /// Since when calls are watched, and since when without a break.
     under_way: Option<(f64, f64)>,
     epoch: Instant,
 }
@@ -122,13 +124,13 @@ impl Findings {
         self.epoch.elapsed().as_secs_f64()
     }
 
-    fn weigh(&self, growth: &Growth, watch: Watch) -> Weighed {
+    fn weigh(&self, growth: &Growth, watches: &[Watch]) -> Weighed {
         let skip = self.plan.map_or(1, |plan| plan.skip);
         let layout = self.estimate.layout();
-        weigh(layout, growth, watch, skip, self.costs, self.shards)
+        weigh(layout, growth, watches, skip, self.costs, self.shards)
     }
 
-    /// Everything so far, the span that is under way included.
+    /// Everything so far, what is watched now included.
     pub(super) fn sums(&self) -> Sums {
         let now = self.now();
         let mut sums = Sums {
@@ -137,48 +139,73 @@ impl Findings {
             watched: self.watched,
             too_long: self.too_long,
         };
-        let weighed = self.under_way.map(|(attached, begun)| {
+        let mut watches = self.watches.clone();
+        watches.extend(self.under_way.map(|(begun, attached)| Watch {
+            attached,
+            begun,
+            ended: now,
+        }));
+        let so_far = (!watches.is_empty()).then(|| {
             let growth = self.counted.growth();
-            let watch = Watch {
-                attached,
-                begun,
-                ended: now,
-            };
-            let weighed = self.weigh(&growth, watch);
+            let weighed = self.weigh(&growth, &watches);
             sums.looks.watched += growth.watched();
             sums.looks.sampled += growth.sampled();
-            sums.watched += watch.length();
+            sums.watched += length(&watches);
             sums.too_long += weighed.too_long;
             weighed
         });
-        sums.words = self.estimate.words(now, weighed.as_ref());
+        sums.words = self.estimate.words(now, so_far.as_ref());
         sums
     }
 
-    /// Ends a span: takes what was counted and gives what was looked at.
-    fn end(&mut self, watch: Watch, plan: &Plan) -> Looks {
+    /// Calls are watched from now on.
+    fn begin_watch(&mut self, attached: &mut Option<f64>) {
+        let now = self.now();
+        self.under_way = Some((now, *attached.get_or_insert(now)));
+    }
+
+    /// They are not watched any more, or not for this cycle.
+    fn end_watch(&mut self) {
+        let ended = self.now();
+        self.watches
+            .extend(self.under_way.take().map(|(begun, attached)| Watch {
+                attached,
+                begun,
+                ended,
+            }));
+    }
+
+    /// What was to be watched of the cycle was watched: takes what was counted and gives what was looked
+    /// at, and for how long.
+    fn end(&mut self, plan: &Plan) -> (Looks, f64) {
         let growth = self.counted.growth();
         self.counted.take(&growth);
-        let weighed = self.weigh(&growth, watch);
+        let watches = mem::take(&mut self.watches);
+        let weighed = self.weigh(&growth, &watches);
         let looks = Looks {
             watched: growth.watched(),
             sampled: growth.sampled(),
         };
+        let watched = length(&watches);
         self.looks.watched += looks.watched;
         self.looks.sampled += looks.sampled;
-        self.watched += watch.length();
+        self.watched += watched;
         self.too_long += weighed.too_long;
-        self.longest = watch.longest();
+        self.longest = longest(&watches);
+        let layout = self.estimate.layout();
         self.spread.add(Burst {
-            calls: weighed.calls(self.estimate.layout()),
-            slowed: weighed.slowed(self.estimate.layout(), watch),
-            length: watch.length(),
-            gap: plan.gap.as_secs_f64(),
+            calls: weighed.calls(layout),
+            slowed: weighed.slowed(layout),
+            length: watched,
+            gap: if plan.alarm < u64::MAX {
+                0.0
+            } else {
+                (plan.cycle - watched).max(0.0)
+            },
             skip: plan.skip,
         });
-        self.estimate.end(watch, weighed);
-        self.under_way = None;
-        looks
+        self.estimate.end(weighed);
+        (looks, watched)
     }
 }
 
@@ -254,6 +281,7 @@ impl Sampler {
             failure: None,
             counted,
             shards: shards(kernel.cpu_limit()),
+            watches: Vec::new(),
             under_way: None,
             epoch: Instant::now(),
         }));
@@ -263,7 +291,9 @@ impl Sampler {
             findings: findings.clone(),
             stopped,
             budget: Budget::new(share, cpus, calibration),
-            began: None,
+            attached: None,
+            attached_from: None,
+            attached_in_cycle: 0.0,
         };
         let thread = thread::Builder::new()
             .name("syscalls".into())
@@ -302,8 +332,12 @@ struct Driver {
     findings: Arc<Mutex<Findings>>,
     stopped: Receiver<()>,
     budget: Budget,
-    /// When the burst that goes on began.
-    began: Option<f64>,
+    /// Since when calls are watched without a break.
+    attached: Option<f64>,
+    /// Since when the programs are attached, in this cycle.
+    attached_from: Option<Instant>,
+    /// Seconds for which they were before.
+    attached_in_cycle: f64,
 }
 
 /// It is time to end.
@@ -329,66 +363,96 @@ impl Driver {
         }
     }
 
-    /// One burst, or a part of one that goes on, and the gap behind it.
+    /// One cycle.
     fn cycle(&mut self) -> io::Result<Option<Stopped>> {
         let plan = self.budget.plan();
         let own = own_time();
-        let start = lock(&self.findings).now();
-        let is_new = self.began.is_none();
-        self.hooks.attach()?;
-        self.hooks.watch(plan.skip);
-        let begun = {
+        let bursts = {
             let mut findings = lock(&self.findings);
             let now = findings.now();
-            let attached = *self.began.get_or_insert(now);
             findings.estimate.begin(now);
-            findings.under_way = Some((attached, now));
-            findings.bursts += u64::from(is_new);
             findings.plan = Some(plan);
-            now
+            findings.bursts
         };
-        let mut stopped = self.wait_for_alarm(&plan);
-        let is_last = stopped.is_some() || plan.gap > Duration::ZERO;
-        let (watch, looks) = {
-            let mut findings = lock(&self.findings);
-            let watch = Watch {
-                attached: self.began.unwrap_or(begun),
-                begun,
-                ended: findings.now(),
-            };
-            (watch, findings.end(watch, &plan))
-        };
-        if is_last {
-            self.end_burst(plan.skip);
+        let begun = Instant::now();
+        let mut stopped = None;
+        let mut looked = None;
+        for (from, to) in [Some(plan.first), plan.second].into_iter().flatten() {
+            if from > 0.0 && stopped.is_none() {
+                self.leave(plan.skip);
+                stopped = self.wait_until(begun, from, u64::MAX);
+            }
+            if stopped.is_some() {
+                break;
+            }
+            self.watch(plan.skip)?;
+            stopped = self.wait_until(begun, to, plan.alarm);
+            let is_last = plan.second.is_none_or(|second| second.1 == to);
+            if !plan.ends_at(to) && !is_last {
+                self.hooks.pause();
+            }
+            lock(&self.findings).end_watch();
+            if is_last || stopped.is_some() {
+                looked = Some(lock(&self.findings).end(&plan));
+            }
+            if !plan.ends_at(to) {
+                self.leave(plan.skip);
+            }
         }
-        let detached = lock(&self.findings).now();
-        if stopped.is_none() {
-            stopped = self.wait(plan.gap);
+        if plan.alarm == u64::MAX && stopped.is_none() {
+            stopped = self.wait_until(begun, plan.cycle, u64::MAX);
+        }
+        let (looks, watched) = looked.unwrap_or_default();
+        if let Some(from) = &mut self.attached_from {
+            self.attached_in_cycle += from.elapsed().as_secs_f64();
+            *from = Instant::now();
         }
         let mut findings = lock(&self.findings);
         self.budget.account(Spent {
-            elapsed: findings.now() - start,
-            watched: watch.length(),
-            attached: detached - start,
+            elapsed: begun.elapsed().as_secs_f64(),
+            watched,
+            attached: mem::take(&mut self.attached_in_cycle),
             looks,
             own: own_time() - own,
-            attachments: u32::from(is_new),
+            attachments: (findings.bursts - bursts) as u32,
         });
         findings.cost = self.budget.spent();
         Ok(stopped)
     }
 
-    /// Detaches, and times a call before and after. What is counted of these is taken for nothing.
-    fn end_burst(&mut self, skip: u16) {
-        let watched = quick_call();
-        self.hooks.detach();
-        self.began = None;
-        let unwatched = quick_call();
+    /// Watches calls, attached already or not.
+    fn watch(&mut self, skip: u16) -> io::Result<()> {
+        let is_new = self.attached.is_none();
+        self.attached_from.get_or_insert_with(Instant::now);
+        self.hooks.attach()?;
+        self.hooks.watch(skip);
         let mut findings = lock(&self.findings);
-        let growth = findings.counted.growth();
-        findings.counted.take(&growth);
-        let sampled = findings.costs.sample / f64::from(skip);
-        findings.costs = self.budget.learn(watched - unwatched - sampled);
+        findings.begin_watch(&mut self.attached);
+        findings.bursts += u64::from(is_new);
+        Ok(())
+    }
+
+    /// Detaches, if calls are watched. Unless what was counted is still to be taken, a call is timed
+    /// before and after.
+    fn leave(&mut self, skip: u16) {
+        if self.attached.take().is_none() {
+            return;
+        }
+        let is_taken = lock(&self.findings).watches.is_empty();
+        let watched = is_taken.then(quick_call);
+        self.hooks.detach();
+        if let Some(from) = self.attached_from.take() {
+            self.attached_in_cycle += from.elapsed().as_secs_f64();
+        }
+        if let Some(watched) = watched {
+            let unwatched = quick_call();
+            let mut findings = lock(&self.findings);
+            // What the loop was counted as, and what else was called meanwhile, is of no burst.
+            let growth = findings.counted.growth();
+            findings.counted.take(&growth);
+            let sampled = findings.costs.sample / f64::from(skip);
+            findings.costs = self.budget.learn(watched - unwatched - sampled);
+        }
     }
 
     fn wait(&self, duration: Duration) -> Option<Stopped> {
@@ -398,21 +462,21 @@ impl Driver {
         }
     }
 
-    /// Waits for the end of a burst; one without a gap ends early when there are far more calls than
-    /// it was planned for.
-    fn wait_for_alarm(&self, plan: &Plan) -> Option<Stopped> {
-        let end = Instant::now() + plan.burst;
+    /// Waits until so many seconds after the beginning of the cycle, or until more calls were watched
+    /// than `alarm`.
+    fn wait_until(&self, begun: Instant, seconds: f64, alarm: u64) -> Option<Stopped> {
+        let end = begun + Duration::from_secs_f64(seconds);
         loop {
             let left = end.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return None;
             }
-            let is_watched = plan.alarm < u64::MAX;
-            let turn = if is_watched { left.min(LOOK) } else { left };
+            let can_alarm = alarm < u64::MAX;
+            let turn = if can_alarm { left.min(LOOK) } else { left };
             if let Some(stopped) = self.wait(turn) {
                 return Some(stopped);
             }
-            if is_watched && lock(&self.findings).counted.watched() > plan.alarm {
+            if can_alarm && lock(&self.findings).counted.watched() > alarm {
                 return None;
             }
         }
