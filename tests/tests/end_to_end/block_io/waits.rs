@@ -188,17 +188,16 @@ pub(super) fn on_its_way() -> Result<()> {
         "{:?} entries, {unmatched} unmatched, longest {longest:.3} s",
         read.counts()
     );
-    let [total, queue, device_count, size] = read.counts();
+    let [total, queue, device, size] = read.counts();
     ensure!(size >= 500, "{size} reads in two seconds");
+    // What ends while the counts are read is in some of them only: some hundred a millisecond at most.
+    let apart = [total, queue, device]
+        .map(|count| count.abs_diff(size))
+        .into_iter()
+        .max();
     ensure!(
-        total <= size && queue <= total && device_count <= size,
-        "{:?}",
-        read.counts()
-    );
-    ensure!(
-        (size - queue) as f64 <= unmatched,
-        "{} reads without a queue time, {unmatched} unmatched",
-        size - queue
+        apart.is_some_and(|apart| apart as f64 <= unmatched + 100.0),
+        "{apart:?} reads lack a duration, {unmatched} unmatched"
     );
     ensure!(longest < 60.0, "a read of {longest} s");
     Ok(())
