@@ -1,73 +1,47 @@
-/* COUNT processes that read BYTES at random places of a file or device, past the page cache, for SECONDS,
- * all into one buffer. Each reads at least once. Prints how many reads there were: `reads NUMBER`.
- * Usage: direct_reads FILE COUNT SECONDS BYTES */
-#include "workload.h"
+/* Reads blocks of FILE for SECONDS, past the page cache, so that each read is one of the device. Prints
+ * `reads COUNT` and the kernel's account of it (see account.h). Usage: direct_reads FILE SECONDS */
+#include "account.h"
 
 #include <fcntl.h>
-#include <signal.h>
-#include <stdatomic.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
+#include <sys/stat.h>
 
-static void read_until(int file, double end, char *buffer, size_t bytes, off_t places, atomic_ulong *reads)
+enum { BLOCK = 65536 };
+
+__attribute__((noinline)) static void read_block(int file, void *block, long long offset)
 {
-    unsigned seed = (unsigned)getpid();
-    do {
-        off_t place = rand_r(&seed) % places;
-        if (pread(file, buffer, bytes, place * (off_t)bytes) != (ssize_t)bytes) {
-            perror("pread");
-            exit(1);
-        }
-        atomic_fetch_add(reads, 1);
-    } while (now_seconds() < end);
+    if (pread(file, block, BLOCK, offset) != BLOCK) {
+        perror("pread");
+        exit(1);
+    }
 }
 
 int main(int argc, char **argv)
 {
-    if (argc < 5) {
-        fprintf(stderr, "usage: direct_reads FILE COUNT SECONDS BYTES\n");
+    if (argc < 3) {
+        fprintf(stderr, "usage: direct_reads FILE SECONDS\n");
         return 2;
     }
-    int count = atoi(argv[2]);
-    double seconds = duration_argument(argv[3]);
-    long bytes = atol(argv[4]);
-    if (count < 1 || count > 2048 || bytes < 4096 || bytes > 1 << 20 || bytes % 4096 != 0) {
-        fprintf(stderr, "COUNT must be 1 to 2048, BYTES a multiple of 4096 up to 1 MiB\n");
-        return 2;
-    }
+    unsigned long long start = now_nanoseconds();
+    name_thread("main");
     int file = open(argv[1], O_RDONLY | O_DIRECT);
-    off_t length = file < 0 ? -1 : lseek(file, 0, SEEK_END);
-    if (length < bytes) {
+    struct stat status;
+    void *block;
+    if (file < 0 || fstat(file, &status) != 0 || posix_memalign(&block, 4096, BLOCK) != 0) {
         perror(argv[1]);
         return 1;
     }
-    char *shared = mmap(NULL, (size_t)bytes + 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (shared == MAP_FAILED) {
-        perror("mmap");
-        return 1;
+    long long blocks = status.st_size / BLOCK;
+    if (blocks < 1) {
+        fprintf(stderr, "FILE must have %d bytes\n", BLOCK);
+        return 2;
     }
-    atomic_ulong *reads = (atomic_ulong *)(shared + bytes);
-    double end = now_seconds() + seconds;
-    for (int i = 0; i < count; i++) {
-        pid_t child = fork();
-        if (child < 0) {
-            perror("fork");
-            return 1;
-        }
-        if (child == 0) {
-            /* Killing the parent ends the load. */
-            prctl(PR_SET_PDEATHSIG, SIGKILL);
-            read_until(file, end, shared, (size_t)bytes, length / bytes, reads);
-            return 0;
-        }
-    }
-    int failed = 0;
-    for (int i = 0; i < count; i++) {
-        int status = 0;
-        if (wait(&status) < 0 || status != 0)
-            failed = 1;
-    }
-    printf("reads %lu\n", atomic_load(reads));
-    return failed;
+    double end = now_seconds() + duration_argument(argv[2]);
+    long reads = 0;
+    for (; now_seconds() < end; reads++)
+        /* Not one after the other, so that nothing is read ahead below us either. */
+        read_block(file, block, reads * 7919 % blocks * BLOCK);
+    printf("reads %ld\n", reads);
+    fflush(stdout);
+    print_account("main", start);
+    return 0;
 }

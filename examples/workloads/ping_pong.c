@@ -1,7 +1,7 @@
 /* Two processes pass a byte to and fro through two pipes, ROUNDS times: two context switches a round.
- * Prints `elapsed_seconds 3.141593`. With CPU both are pinned to it, so that each pass is a switch. With
+ * Prints `elapsed_seconds 3.141593` and the kernel's account of both, `ping` and `pong` (see account.h). With CPU both are pinned to it, so that each pass is a switch. With
  * WORK each pass is followed by that many thousand additions. Usage: ping_pong ROUNDS [CPU [WORK]] */
-#include "workload.h"
+#include "account.h"
 
 #include <sys/wait.h>
 
@@ -41,20 +41,25 @@ int main(int argc, char **argv)
         perror("pipe");
         return 1;
     }
+    unsigned long long created = now_nanoseconds();
     pid_t child = fork();
     if (child < 0) {
         perror("fork");
         return 1;
     }
+    name_thread(child == 0 ? "pong" : "ping");
     if (child == 0) {
         for (long i = 0; i < rounds; i++)
             move_byte(there[0], back[1], 0);
+        print_account("pong", created);
         return 0;
     }
     double start = now_seconds();
     for (long i = 0; i < rounds; i++)
         move_byte(back[0], there[1], 1);
     printf("elapsed_seconds %.6f\n", now_seconds() - start);
+    fflush(stdout);
+    print_account("ping", created);
     int status = 0;
     return wait(&status) < 0 || status != 0;
 }

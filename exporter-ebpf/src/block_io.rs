@@ -18,15 +18,15 @@
 use core::ffi::c_void;
 
 use aya_ebpf::{helpers::bpf_ktime_get_ns, macros::btf_tracepoint, programs::BtfTracePointContext};
-use evenkeel_abi::{Counter, DiskPhase};
+use evenkeel_abi::{Counter, DiskPhase, FocusDistribution};
 
 use crate::{
     counters,
     disk::{self, Series},
     disk_submitters,
     disk_tables::{self as tables, Issue},
-    globals,
-    task::field,
+    focus, globals,
+    task::{Task, field},
 };
 
 /// `REQ_OP_WRITE`.
@@ -49,7 +49,13 @@ pub fn block_bio_queue(context: BtfTracePointContext) -> i32 {
     // SAFETY: the helper takes nothing.
     let now = unsafe { bpf_ktime_get_ns() };
     let bytes = read(bio, globals::BIO_SIZE.load());
-    tables::remember_arrival(bio, read(bio, globals::BIO_SECTOR.load()), bytes, now);
+    let group = if focus::is_used() {
+        focus::of_process(Task::current().pid())
+    } else {
+        0
+    };
+    let sector = read(bio, globals::BIO_SECTOR.load());
+    tables::remember_arrival(bio, sector, bytes, now, group);
     disk_submitters::charge(read(bio, globals::BIO_FLAGS.load()), bytes, now);
     0
 }
@@ -65,32 +71,38 @@ pub fn block_split(context: BtfTracePointContext) -> i32 {
     };
     let bytes: u32 = read(front, globals::BIO_SIZE.load());
     // SAFETY: the look-up's.
-    let nanos = unsafe { (*arrival).nanos };
+    let (nanos, group) = unsafe { ((*arrival).nanos, (*arrival).group) };
     // SAFETY: as above.
     unsafe {
         (*arrival).sector = sector;
         (*arrival).bytes = (*arrival).bytes.wrapping_sub(bytes);
     }
-    tables::remember_arrival(front, read(front, globals::BIO_SECTOR.load()), bytes, nanos);
+    let first = read(front, globals::BIO_SECTOR.load());
+    tables::remember_arrival(front, first, bytes, nanos, group);
     0
 }
 
-/// When the first bio of a request arrived, which is forgotten then; 0 when that is not known.
+/// When the first bio of a request arrived, which is forgotten then, and whose it is in focus; 0 when that
+/// is not known.
 #[inline(always)]
-fn take_arrival(request: *const c_void) -> u64 {
+fn take_arrival(request: *const c_void) -> (u64, u32) {
     let bio: *const c_void = read(request, globals::REQUEST_BIO.load());
     if bio.is_null() {
-        return 0;
+        return (0, 0);
     }
     let Some(arrival) = tables::arrival_of(bio as u64, bio as u32) else {
-        return 0;
+        return (0, 0);
     };
     let sector: u64 = read(request, globals::REQUEST_SECTOR.load());
     // SAFETY: the look-up's.
-    let (nanos, first) = unsafe { ((*arrival).nanos, (*arrival).sector) };
+    let (nanos, group, first) = unsafe { ((*arrival).nanos, (*arrival).group, (*arrival).sector) };
     // SAFETY: as above.
     unsafe { tables::forget_arrival(arrival) };
-    if first == sector as u32 { nanos } else { 0 }
+    if first == sector as u32 {
+        (nanos, group)
+    } else {
+        (0, 0)
+    }
 }
 
 /// The earlier of two times of which either may be unknown (0).
@@ -109,7 +121,7 @@ pub fn block_rq_issue(context: BtfTracePointContext) -> i32 {
     // SAFETY: the helper takes nothing.
     let now = unsafe { bpf_ktime_get_ns() };
     let bytes: u32 = read(request, globals::REQUEST_LENGTH.load());
-    let arrived = take_arrival(request);
+    let (arrived, group) = take_arrival(request);
     let started: u64 = read(request, globals::REQUEST_START.load());
     let Some(issue) = tables::issue_place(request as u64, request as u32) else {
         return 0;
@@ -128,7 +140,7 @@ pub fn block_rq_issue(context: BtfTracePointContext) -> i32 {
     if arrived == 0 && bytes != 0 {
         counters::count(Counter::DiskArrivalUnknown);
     }
-    *issue = Issue::new(request, earlier(arrived, started), bytes, now);
+    *issue = Issue::new(request, earlier(arrived, started), bytes, now, group);
     0
 }
 
@@ -176,10 +188,17 @@ pub fn block_rq_complete(context: BtfTracePointContext) -> i32 {
     if status != 0 {
         series.record_error(status);
     }
-    let (arrived, issued, bytes) = match tables::issue_of(request as u64, request as u32) {
+    let (arrived, issued, bytes, group) = match tables::issue_of(request as u64, request as u32) {
         Some(issue) => {
             // SAFETY: the look-up's.
-            let seen = unsafe { ((*issue).arrived, (*issue).nanos, (*issue).bytes) };
+            let seen = unsafe {
+                (
+                    (*issue).arrived,
+                    (*issue).nanos,
+                    (*issue).bytes,
+                    (*issue).group,
+                )
+            };
             // SAFETY: as above.
             unsafe { tables::forget_issue(issue) };
             seen
@@ -190,6 +209,7 @@ pub fn block_rq_complete(context: BtfTracePointContext) -> i32 {
                 read(request, globals::REQUEST_START.load()),
                 read(request, globals::REQUEST_ISSUE.load()),
                 done,
+                0,
             )
         }
     };
@@ -200,6 +220,7 @@ pub fn block_rq_complete(context: BtfTracePointContext) -> i32 {
     }
     if arrived != 0 {
         series.record(DiskPhase::Total, now - arrived);
+        focus::record(group, FocusDistribution::BlockIo, now - arrived);
     }
     if issued != 0 {
         series.record(DiskPhase::Device, now - issued);
@@ -230,7 +251,7 @@ pub fn block_bio_complete(context: BtfTracePointContext) -> i32 {
         return 0;
     };
     // SAFETY: the look-up's.
-    let (arrived, bytes) = unsafe { ((*arrival).nanos, (*arrival).bytes) };
+    let (arrived, bytes, group) = unsafe { ((*arrival).nanos, (*arrival).bytes, (*arrival).group) };
     // SAFETY: as above.
     unsafe { tables::forget_arrival(arrival) };
     // SAFETY: the helper takes nothing.
@@ -247,6 +268,7 @@ pub fn block_bio_complete(context: BtfTracePointContext) -> i32 {
         counters::count(Counter::DiskNegative);
     } else {
         series.record(DiskPhase::Total, now - arrived);
+        focus::record(group, FocusDistribution::BlockIo, now - arrived);
     }
     0
 }

@@ -24,7 +24,9 @@ pub struct Arrival {
     pub sector: u32,
     /// Its bytes.
     pub bytes: u32,
-    reserved: u64,
+    /// Group in focus of who handed it in; 0 for none.
+    pub group: u32,
+    reserved: u32,
 }
 
 /// A request that the driver has.
@@ -39,7 +41,8 @@ pub struct Issue {
     pub nanos: u64,
     /// Its bytes when it was issued first.
     pub bytes: u32,
-    reserved: u32,
+    /// Group in focus of who handed in its first bio; 0 for none.
+    pub group: u32,
 }
 
 #[repr(C)]
@@ -125,7 +128,7 @@ table!(DISK_ISSUES, IssueSet, Issue, request, issue_of, issue_place);
 
 /// Remembers when a bio arrived.
 #[inline(always)]
-pub fn remember_arrival(bio: *const c_void, sector: u64, bytes: u32, nanos: u64) {
+pub fn remember_arrival(bio: *const c_void, sector: u64, bytes: u32, nanos: u64, group: u32) {
     if let Some(entry) = arrival_place(bio as u64, bio as u32) {
         // SAFETY: a part of a map value.
         unsafe {
@@ -133,6 +136,7 @@ pub fn remember_arrival(bio: *const c_void, sector: u64, bytes: u32, nanos: u64)
             (*entry).nanos = nanos;
             (*entry).sector = sector as u32;
             (*entry).bytes = bytes;
+            (*entry).group = group;
         }
     }
 }
@@ -154,13 +158,13 @@ pub unsafe fn forget_arrival(entry: *mut Arrival) {
 impl Issue {
     /// That of a request which was issued just now.
     #[inline(always)]
-    pub fn new(request: *const c_void, arrived: u64, bytes: u32, nanos: u64) -> Self {
+    pub fn new(request: *const c_void, arrived: u64, bytes: u32, nanos: u64, group: u32) -> Self {
         Self {
             request: request as u64,
             arrived,
             nanos,
             bytes,
-            reserved: 0,
+            group,
         }
     }
 

@@ -33,6 +33,40 @@ globals! {
     CFS_RQ_RQ: u64;
     /// `rq.prev_steal_time`.
     RQ_PREV_STEAL_TIME: u64;
+    /// `rq.clock`.
+    RQ_CLOCK: u64;
+    /// `rq.cfs.h_nr_runnable`, or `h_nr_running` before 6.14.
+    RQ_RUNNABLE: u64;
+    /// `rq.rt.rt_nr_running`.
+    RQ_RT_RUNNING: u64;
+    /// `task_struct.sched_info.run_delay`.
+    TASK_RUN_DELAY: u64;
+    /// `task_struct.sched_info.last_queued`.
+    TASK_LAST_QUEUED: u64;
+    /// `task_struct.sched_info.pcount`.
+    TASK_PCOUNT: u64;
+    /// `task_struct.on_cpu`.
+    TASK_ON_CPU: u64;
+    /// `task_struct.comm`.
+    TASK_COMM: u64;
+    /// `task_struct.sched_task_group`.
+    TASK_GROUP: u64;
+    /// `task_group.css.cgroup`.
+    GROUP_CGROUP: u64;
+    /// `cgroup.kn`.
+    CGROUP_NODE: u64;
+    /// `kernfs_node.id`.
+    NODE_ID: u64;
+    /// `task_struct.throttled` (6.18).
+    TASK_THROTTLED: u64;
+    /// `cfs_rq.throttle_count`.
+    CFS_RQ_THROTTLE_COUNT: u64;
+    /// `cfs_rq.throttled_clock_self` (6.6).
+    CFS_RQ_THROTTLED_SINCE: u64;
+    /// `cfs_rq.throttled_clock_self_time` (6.6).
+    CFS_RQ_THROTTLED_TIME: u64;
+    /// `cfs_rq.runtime_enabled`.
+    CFS_RQ_RUNTIME_ENABLED: u64;
     /// `linux_binprm.filename`.
     BINPRM_FILENAME: u64;
     /// `pt_regs`: instruction pointer.
@@ -47,8 +81,36 @@ globals! {
     HAS_PREV_STATE_ARGUMENT: u64;
     /// 1 where `sched_process_exit` says whether the whole process is gone (second argument).
     HAS_GROUP_DEAD_ARGUMENT: u64;
-    /// 1 where run-queue waits are measured; 0 where the programs only serve `stolen`.
-    RUN_QUEUE: u64;
+    /// `pt_regs`: number of the system call that the task is in.
+    REGS_SYSTEM_CALL: u64;
+    /// `pt_regs`: second argument of the system call.
+    REGS_ARGUMENT_2: u64;
+    /// `pt_regs`: third argument of the system call.
+    REGS_ARGUMENT_3: u64;
+    /// 1 where the fields that waits are measured by are known.
+    HAS_WAIT_FIELDS: u64;
+    /// 1 where tasks have groups of the cpu controller.
+    HAS_TASK_GROUP: u64;
+    /// 1 where tasks say themselves that they are throttled.
+    HAS_THROTTLED: u64;
+    /// 1 where run queues of groups say that they are.
+    HAS_QUOTA_FIELDS: u64;
+    /// 1 where run queues of groups say for how long they were throttled.
+    HAS_THROTTLED_TIME: u64;
+    /// 1 where it is known whether a CPU is in an interrupt.
+    HAS_INTERRUPT_STATE: u64;
+    /// 1 where services or containers are in focus.
+    FOCUS_USED: u64;
+    /// 1 where stacks of wakers are wanted.
+    WAKER_STACKS: u64;
+    /// `WAITS_*`: which waits are measured; 0 where the programs only serve `stolen`.
+    WAITS: u64;
+    /// `StackHook`.
+    STACK_HOOK: u64;
+    /// One wait is sampled for so many nanoseconds of waiting.
+    WAIT_PERIOD: u64;
+    /// 2^52 divided by it.
+    WAIT_PERIOD_RECIPROCAL: u64;
     /// `request.q`.
     REQUEST_QUEUE: u64;
     /// `request.cmd_flags`.
@@ -94,7 +156,43 @@ globals! {
     USER_ADDRESS_LIMIT: u64;
     /// The agent's own process, for the self-test.
     SELF_PID: u64;
+    /// Banks of the arrays that several CPUs share, less one; banks are a power of two.
+    BANK_MASK: u64;
+    /// 1 where there are more CPUs than banks.
+    BANKS_ARE_SHARED: u64;
+    /// `sock.__sk_common.skc_state`.
+    SOCK_STATE: u64;
+    /// `tcp_sock.srtt_us`.
+    TCP_SRTT_US: u64;
+    /// `tcp_sock.snd_una`.
+    TCP_SND_UNA: u64;
+    /// `sk_buff.cb`, where TCP keeps its `tcp_skb_cb`.
+    SKB_CB: u64;
+    /// `tcp_skb_cb.ack_seq`.
+    TCP_SKB_CB_ACK_SEQ: u64;
+    /// `tcp_skb_cb.tcp_gso_segs`.
+    TCP_SKB_CB_GSO_SEGS: u64;
+    /// 1 where `tcp_retransmit_skb` is hit by failures too and says so (third argument).
+    HAS_RETRANSMIT_ERROR_ARGUMENT: u64;
+    /// Of `task_struct.thread_info`, the word that says which ABI the current call is of (x86-64
+    /// `status`, arm64 `flags`); its low half.
+    TASK_ABI: u64;
+    /// The bits of that word that mean the 32-bit ABI (`TS_COMPAT`, `TIF_32BIT`).
+    ABI_IS_COMPAT: u64;
+    /// Histograms of system calls in each shard: the families and the listed calls.
+    SYSCALL_HISTOGRAMS_PER_SHARD: u64;
+    /// Bits of a CPU's number that are the number of its shard.
+    SYSCALL_SHARD_MASK: u64;
 }
+
+/// By number of the system call: its family in the low byte, and above that its place among the
+/// listed calls plus one, or 0.
+#[unsafe(no_mangle)]
+pub static SYSCALL_ROWS: Global<[u16; 512]> = Global::new([0; 512]);
+
+/// By error number: its class.
+#[unsafe(no_mangle)]
+pub static ERROR_CLASS: Global<[u8; 256]> = Global::new([0; 256]);
 
 /// First bucket of each of the 256 mantissa cells (see evenkeel-otlp, `ScaleTables`).
 #[unsafe(no_mangle)]

@@ -7,7 +7,7 @@ use evenkeel_abi::{BANK_HISTOGRAMS, HISTOGRAM_SCALE, HISTOGRAM_SLOTS, Histogram}
 
 use crate::{
     counters::{MMAPABLE, add_to, current_cpu},
-    globals::{SCALE_BOUNDS, SCALE_FIRST},
+    globals::{self, SCALE_BOUNDS, SCALE_FIRST},
 };
 
 /// `BANK_HISTOGRAMS` for each possible CPU; user space sets the size at load.
@@ -97,13 +97,70 @@ pub fn slot(nanos: u64) -> u32 {
 /// `histogram` points to a map value.
 #[inline(always)]
 pub unsafe fn record_in(histogram: *mut Histogram, nanos: u64) {
+    // SAFETY: by the caller's promise.
+    unsafe { record_weighted_in(histogram, nanos, 1) }
+}
+
+/// Records a value that stands for `weight` of its kind.
+///
+/// # Safety
+///
+/// `histogram` points to a map value.
+#[inline(always)]
+pub unsafe fn record_weighted_in(histogram: *mut Histogram, nanos: u64, weight: u64) {
     let slot = slot(nanos) as usize;
     // SAFETY: the slot is below the number of slots.
     let word = unsafe { (&raw mut (*histogram).slots).cast::<u64>().add(slot) };
     // SAFETY: a word of the map value.
-    unsafe { add_to(word, 1) };
+    unsafe { add_to(word, weight) };
     // SAFETY: as above.
-    unsafe { add_to(&raw mut (*histogram).sum, nanos) };
+    unsafe { add_to(&raw mut (*histogram).sum, nanos * weight) };
+}
+
+/// Adds to a word of a bank of [`bank`]. Where each CPU has a bank to itself that takes 1 ns, and
+/// 6 where it must be atomic.
+///
+/// # Safety
+///
+/// `word` points into a map value, and no program that interrupts this one writes it.
+#[inline(always)]
+unsafe fn add_in_bank(word: *mut u64, amount: u64) {
+    if globals::BANKS_ARE_SHARED.load() != 0 {
+        // SAFETY: by the caller's promise.
+        unsafe { add_to(word, amount) }
+    } else {
+        // SAFETY: as above.
+        unsafe { word.write_volatile(word.read_volatile() + amount) }
+    }
+}
+
+/// Records a total that is made up of so many equal values.
+///
+/// # Safety
+///
+/// `histogram` points to a map value in the bank of this CPU ([`bank`]), no program that interrupts
+/// this one writes it, and `values` is not 0.
+#[inline(always)]
+pub unsafe fn record_shares(histogram: *mut Histogram, total_nanos: u64, values: u64) {
+    // Most totals are a single value, and a division takes as long as the rest.
+    let nanos = if values == 1 {
+        total_nanos
+    } else {
+        total_nanos / values
+    };
+    let slot = slot(nanos) as usize;
+    // SAFETY: the slot is below the number of slots.
+    let word = unsafe { (&raw mut (*histogram).slots).cast::<u64>().add(slot) };
+    // SAFETY: a word of the map value.
+    unsafe { add_in_bank(word, values) };
+    // SAFETY: as above.
+    unsafe { add_in_bank(&raw mut (*histogram).sum, total_nanos) };
+}
+
+/// The bank of this CPU in arrays whose banks are shared by several CPUs on large hosts.
+#[inline(always)]
+pub fn bank() -> u32 {
+    current_cpu() & globals::BANK_MASK.load() as u32
 }
 
 /// Records a value of a histogram of this CPU.

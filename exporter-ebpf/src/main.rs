@@ -13,24 +13,33 @@
 )]
 
 mod block_io;
+mod calls_in_flight;
 mod counters;
 mod disk;
 mod disk_submitters;
 mod disk_tables;
 mod events;
+mod focus;
 mod globals;
 mod histogram;
 mod interrupts;
 mod network;
 mod on_cpu;
 mod process;
-mod run_queue;
+mod run_history;
+mod sample_buffer;
 mod self_test;
 mod stolen;
+mod switch;
 mod syscalls;
 mod task;
 mod task_storage;
+mod task_walk;
 mod user_stack;
+mod wait_sample;
+mod wait_sampling;
+mod wait_state;
+mod waker;
 
 /// The kernel lets only GPL-compatible programs call its tracing helpers.
 #[unsafe(link_section = "license")]

@@ -1,45 +1,31 @@
 //! What runs: `perf_event` on cpu-clock, per CPU.
 //!
-//! Hook: a perf event on every online CPU. Maps: `SAMPLE_BUFFER`, `EVENTS`, `WOKEN`, `COUNTERS`,
-//! `STEAL_SEEN`. Cost a sample: kernel stack 1.5 to 3 µs, user frames 110 ns each, 0.5 µs for
+//! Hook: a perf event on every online CPU. Maps: `SAMPLE_BUFFERS`, `EVENTS`, `WOKEN`,
+//! `COUNTERS`. Cost a sample: kernel stack 1.5 to 3 µs, user frames 110 ns each, 0.5 µs for
 //! the rest; at 99 Hz and 20 frames 0.05 % of a CPU.
 
 use core::ffi::c_void;
 
 use aya_ebpf::{
     EbpfContext as _,
-    btf_maps::{Array, PerCpuArray},
+    btf_maps::Array,
     helpers::{bpf_get_current_comm, bpf_get_stack},
     macros::{btf_map, perf_event},
     programs::PerfEventContext,
 };
 use evenkeel_abi::{
     Counter, EventKind, FLAG_KERNEL_THREAD, FLAG_USER_MODE, FRAME_SLOTS, MAX_KERNEL_FRAMES,
-    SampleHeader, WalkEnd,
+    RUN_QUEUE_LENGTHS, SampleHeader, WAITS_SCHEDULER, WalkEnd,
 };
 
 use crate::{
-    counters, events, globals, stolen,
+    counters::{self, Bank},
+    events, globals,
+    sample_buffer::{Use, sample_buffer},
+    stolen,
     task::Task,
-    user_stack::{self, Registers},
+    user_stack,
 };
-
-/// `PF_KTHREAD` (include/linux/sched.h).
-const PF_KTHREAD: u32 = 0x0020_0000;
-
-/// A record being built, with the state of the walk behind it.
-#[repr(C)]
-pub struct SampleBuffer {
-    /// Head of the record.
-    pub header: SampleHeader,
-    /// Kernel frames, then user frames; the record ends after the last one used.
-    pub frames: [u64; FRAME_SLOTS],
-    /// Frame that the walk has reached.
-    pub registers: Registers,
-}
-
-#[btf_map]
-static SAMPLE_BUFFER: PerCpuArray<SampleBuffer, 1> = PerCpuArray::new();
 
 /// Slots of `WOKEN`; two processes that share one only cause an early wake-up.
 const WOKEN_SLOTS: usize = 4096;
@@ -57,7 +43,7 @@ fn woken_slot(pid: u32) -> u32 {
 
 /// Wake-up flags for a record of a process: at once for its first one.
 #[inline(always)]
-fn wake_up_once(pid: u32, start_time: u64) -> u64 {
+pub fn wake_up_once(pid: u32, start_time: u64) -> u64 {
     let Some(seen) = WOKEN.get_ptr_mut(woken_slot(pid)) else {
         return events::NO_WAKEUP;
     };
@@ -79,14 +65,6 @@ pub fn forget_wake_up(pid: u32) {
     }
 }
 
-/// The sample buffer of this CPU.
-#[inline(always)]
-pub fn sample_buffer() -> Option<&'static mut SampleBuffer> {
-    let buffer = SAMPLE_BUFFER.get_ptr_mut(0)?;
-    // SAFETY: only `on_cpu` uses it, and the timer interrupt does not nest.
-    Some(unsafe { &mut *buffer })
-}
-
 /// Fills everything of a header but stacks. `current` is the running task.
 #[inline(always)]
 pub fn describe(header: &mut SampleHeader, kind: EventKind, current: Task, stolen_nanos: u64) {
@@ -96,7 +74,7 @@ pub fn describe(header: &mut SampleHeader, kind: EventKind, current: Task, stole
     header.tid = current.tid();
     header.start_time = current.process_start_time();
     header.stolen_nanos = stolen_nanos;
-    header.flags = if current.flags() & PF_KTHREAD != 0 {
+    header.flags = if current.is_kernel_thread() {
         FLAG_KERNEL_THREAD
     } else {
         0
@@ -107,18 +85,33 @@ pub fn describe(header: &mut SampleHeader, kind: EventKind, current: Task, stole
     header.comm = bpf_get_current_comm().unwrap_or_default();
 }
 
+/// Counts how many tasks are runnable on this CPU.
+#[inline(always)]
+fn count_runnable(bank: Bank, current: Task) {
+    if globals::WAITS.load() & WAITS_SCHEDULER != 0 {
+        let length = current.runnable_on_cpu();
+        let most = RUN_QUEUE_LENGTHS - 1;
+        let slot = if length < most { length } else { most };
+        bank.add(Counter::RunQueueLengths as u32 + slot, 1);
+    }
+}
+
 /// Takes a sample.
 #[perf_event]
 pub fn on_cpu(context: PerfEventContext) -> u32 {
+    let Some(bank) = Bank::current() else {
+        return 0;
+    };
     let current = Task::current();
-    let stolen_nanos = stolen::growth(current);
+    let stolen_nanos = stolen::growth(bank, current);
+    count_runnable(bank, current);
     if current.tid() == 0 {
-        counters::count(Counter::IdleSamples);
-        counters::add(Counter::StolenIdleNanos as u32, stolen_nanos);
+        bank.count(Counter::IdleSamples);
+        bank.add(Counter::StolenIdleNanos as u32, stolen_nanos);
         return 0;
     }
-    counters::count(Counter::Samples);
-    let Some(buffer) = sample_buffer() else {
+    bank.count(Counter::Samples);
+    let Some(buffer) = sample_buffer(Use::Running as u32) else {
         return 0;
     };
     describe(&mut buffer.header, EventKind::Sample, current, stolen_nanos);
@@ -138,19 +131,19 @@ pub fn on_cpu(context: PerfEventContext) -> u32 {
         buffer.header.flags |= FLAG_USER_MODE;
     }
     if buffer.header.flags & FLAG_KERNEL_THREAD == 0 && globals::WALK_USER_STACKS.load() != 0 {
-        user_stack::walk(buffer, current);
+        user_stack::walk(buffer, Use::Running as u32, current);
     }
-    counters::add(Counter::WalkEnds as u32 + (buffer.header.walk_end & 7), 1);
+    bank.add(Counter::WalkEnds as u32 + (buffer.header.walk_end & 7), 1);
 
     let frames =
         (buffer.header.kernel_frames + buffer.header.user_frames) as u64 & (FRAME_SLOTS as u64 - 1);
     let size = size_of::<SampleHeader>() as u64 + frames * 8;
     let flags = wake_up_once(buffer.header.pid, buffer.header.start_time);
-    // SAFETY: the record begins the buffer and `size` is within it.
-    let sent = unsafe { events::output((&raw const *buffer).cast::<c_void>(), size, flags) };
+    // SAFETY: the record begins at the header, and `size` is within the buffer.
+    let sent = unsafe { events::output((&raw const buffer.header).cast::<c_void>(), size, flags) };
     if !sent {
-        counters::count(Counter::SamplesLost);
-        counters::add(Counter::StolenLostNanos as u32, stolen_nanos);
+        bank.count(Counter::SamplesLost);
+        bank.add(Counter::StolenLostNanos as u32, stolen_nanos);
     }
     0
 }

@@ -15,7 +15,8 @@ use crate::{
     counters::{self, MMAPABLE, add_to},
     globals,
     task::Task,
-    task_storage, user_stack,
+    user_stack,
+    wait_state::TASKS,
 };
 
 /// Repetitions of each helper: 64 make the clock's own cost small beside what is measured.
@@ -48,10 +49,10 @@ pub fn self_test(_context: BtfTracePointContext) -> i32 {
     }
     let clock_nanos = clock() - start;
 
-    task_storage::find_or_create(current);
+    TASKS.find_or_create(current);
     let start = clock();
     for _ in 0..REPETITIONS {
-        task_storage::find(current);
+        TASKS.find(current);
     }
     let task_storage_nanos = clock() - start;
 
@@ -72,6 +73,15 @@ pub fn self_test(_context: BtfTracePointContext) -> i32 {
         (*test).start_time = current.process_start_time();
         if globals::HAS_STEAL.load() != 0 {
             (*test).steal = current.accounted_steal();
+        }
+        if globals::HAS_WAIT_FIELDS.load() != 0 {
+            (*test).run_delay = current.run_delay();
+            (*test).times_run = current.times_run();
+            (*test).last_queued = current.last_queued();
+            (*test).run_queue_clock = current.run_queue_clock();
+            (*test).on_cpu = current.is_on_cpu() as u32;
+            (*test).system_call = user_stack::system_call(current) as u32;
+            current.comm(&mut (*test).comm);
         }
         (*test).instruction_pointer = registers.ip;
         (*test).stack_pointer = registers.sp;

@@ -14,7 +14,7 @@ use evenkeel_abi::{FRAME_SLOTS, MAX_USER_FRAMES, WalkEnd};
 
 use crate::{
     globals,
-    on_cpu::{SampleBuffer, sample_buffer},
+    sample_buffer::{SampleBuffer, sample_buffer},
     task::{Task, field},
 };
 
@@ -50,10 +50,32 @@ pub fn user_registers(task: Task) -> Registers {
     Registers { ip, sp, fp }
 }
 
-/// Walks the user stack of the current task into its CPU's sample buffer, after the kernel
-/// frames that are there already.
+/// The system call that a task is in, `NO_SYSTEM_CALL` when it came to the kernel in another way.
 #[inline(always)]
-pub fn walk(buffer: &mut SampleBuffer, task: Task) {
+pub fn system_call(task: Task) -> i32 {
+    // SAFETY: the helper takes a trusted task and gives a typed `pt_regs`.
+    let regs = unsafe { bpf_task_pt_regs(task.as_ptr().cast_mut().cast()) } as *const c_void;
+    // SAFETY: typed pointer, offset from BTF. The number is its low half, sign-extended.
+    let number: u64 = unsafe { field(regs, globals::REGS_SYSTEM_CALL.load()) };
+    number as i32
+}
+
+/// Second and third argument of the system call that a task is in.
+#[inline(always)]
+pub fn arguments(task: Task) -> [u64; 2] {
+    // SAFETY: as in `system_call`.
+    let regs = unsafe { bpf_task_pt_regs(task.as_ptr().cast_mut().cast()) } as *const c_void;
+    // SAFETY: typed pointer, offset from BTF.
+    let second = unsafe { field(regs, globals::REGS_ARGUMENT_2.load()) };
+    // SAFETY: as above.
+    let third = unsafe { field(regs, globals::REGS_ARGUMENT_3.load()) };
+    [second, third]
+}
+
+/// Walks the user stack of the current task into a buffer of its CPU, whose number is `number`,
+/// after the kernel frames that are there already.
+#[inline(always)]
+pub fn walk(buffer: &mut SampleBuffer, number: u32, task: Task) {
     let registers = user_registers(task);
     if registers.ip < LOWEST_CODE || registers.ip >= globals::USER_ADDRESS_LIMIT.load() {
         buffer.header.walk_end = WalkEnd::NoUserStack as u32;
@@ -62,14 +84,25 @@ pub fn walk(buffer: &mut SampleBuffer, task: Task) {
     push(buffer, registers.ip);
     buffer.registers = registers;
     buffer.header.walk_end = WalkEnd::Truncated as u32;
-    // SAFETY: `step` has the signature that the helper wants; it takes no context.
+    let mut number = number;
+    // SAFETY: `step` has the signature that the helper wants, and its context is on the stack.
     unsafe {
         bpf_loop(
             MAX_USER_FRAMES as u32 - 1,
             step as *mut c_void,
-            core::ptr::null_mut(),
+            (&raw mut number).cast(),
             0,
         );
+    }
+}
+
+/// Adds the one user frame that can be had of a task that is not running: where it entered the
+/// kernel.
+#[inline(always)]
+pub fn push_entry(buffer: &mut SampleBuffer, task: Task) {
+    let ip = user_registers(task).ip;
+    if (LOWEST_CODE..globals::USER_ADDRESS_LIMIT.load()).contains(&ip) {
+        push(buffer, ip);
     }
 }
 
@@ -83,8 +116,10 @@ fn push(buffer: &mut SampleBuffer, address: u64) {
 }
 
 /// Replaces the registers of a frame by its caller's and keeps the caller's address.
-unsafe extern "C" fn step(_index: u32, _context: *mut c_void) -> c_long {
-    let Some(buffer) = sample_buffer() else {
+unsafe extern "C" fn step(_index: u32, context: *mut c_void) -> c_long {
+    // SAFETY: the number that `walk` passes.
+    let number = unsafe { context.cast::<u32>().read() };
+    let Some(buffer) = sample_buffer(number) else {
         return STOP;
     };
     match caller_by_frame_pointer(&buffer.registers) {

@@ -98,16 +98,24 @@ impl ExponentialHistogram {
     /// Adds a value. Negative values and those that are no number are ignored: durations and
     /// lengths have none.
     pub fn record(&mut self, value: f64) {
+        self.record_many(value, 1);
+    }
+
+    /// Adds a value `count` times.
+    pub fn record_many(&mut self, value: f64, count: u64) {
+        if count == 0 {
+            return;
+        }
         if value > 0.0 && value.is_finite() {
             self.merge(&Self {
                 scale: self.scale,
                 zero_count: 0,
-                sum: value,
+                sum: value * count as f64,
                 offset: Self::index(self.scale, value),
-                counts: vec![1],
+                counts: vec![count],
             });
         } else if value == 0.0 {
-            self.zero_count = self.zero_count.saturating_add(1);
+            self.zero_count = self.zero_count.saturating_add(count);
         }
     }
 

@@ -136,6 +136,11 @@ impl Running {
         read_back(&self.stderr)
     }
 
+    /// What it has written to standard output so far.
+    pub fn stdout_so_far(&mut self) -> Result<String> {
+        read_back(&self.stdout)
+    }
+
     /// Waits for its end, at most `limit`; a child that takes longer is killed and is an error.
     pub fn finish(mut self, limit: Duration) -> Result<Finished> {
         let deadline = Instant::now() + limit;

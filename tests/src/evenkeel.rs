@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::{
     child::{Finished, run},
     folded::{self, Stack},
-    workload::{repository, target_folder},
+    workload::{Workload, repository, target_folder},
 };
 
 /// Longest release build on two cores, everything uncached: measured at 2 to 3 minutes when quiet.
@@ -21,6 +21,9 @@ const BUILD_LIMIT: Duration = Duration::from_secs(1500);
 
 /// Longest that a report of a short recording may take.
 const REPORT_LIMIT: Duration = Duration::from_secs(60);
+
+/// Longest recording of a workload: they are given ten seconds or less, and may have to share their CPU.
+const WORKLOAD_LIMIT: Duration = Duration::from_secs(90);
 
 /// Settings of whoever runs the tests must not reach the binary under test.
 const SCRUBBED: [&str; 2] = ["OTEL_", "EVENKEEL_"];
@@ -89,9 +92,22 @@ impl Recording {
     /// `evenkeel record -o FILE ARGUMENTS`, to its end.
     pub fn make(arguments: &[&str], limit: Duration) -> Result<Self> {
         let mut recording = Self::empty()?;
-        let finished = run(&mut recording.recorder_command(arguments)?, limit)?.succeeded()?;
-        recording.recorder = Some(finished);
+        let mut command = recording.recorder_command(arguments)?;
+        recording.run(&mut command, limit)?;
         Ok(recording)
+    }
+
+    /// Runs a command of [`recorder_command`](Self::recorder_command) to its end.
+    pub fn run(&mut self, command: &mut Command, limit: Duration) -> Result<()> {
+        self.recorder = Some(run(command, limit)?.succeeded()?);
+        Ok(())
+    }
+
+    /// Records a workload for as long as it runs.
+    pub fn of(workload: Workload, arguments: &[&str]) -> Result<Self> {
+        let program = workload.build()?;
+        let program = program.to_string_lossy();
+        Self::make(&[&["--", &*program], arguments].concat(), WORKLOAD_LIMIT)
     }
 
     /// The command that records into this recording's file.

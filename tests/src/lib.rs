@@ -3,12 +3,18 @@
 #![forbid(unsafe_code)]
 
 pub mod block_device;
+pub mod cgroup;
 pub mod child;
 pub mod collector;
 pub mod evenkeel;
 pub mod folded;
+pub mod interrupts;
+pub mod log;
 pub mod needs;
+pub mod numbers;
 pub mod procfs;
 pub mod received;
 pub mod suite;
+pub mod threads;
+pub mod waits;
 pub mod workload;

@@ -1,16 +1,13 @@
 //! What the kernel itself says about CPU time, to compare with.
 
 use std::{
-    fs,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    thread::{self, JoinHandle},
+    fs, thread,
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, ensure};
+
+use crate::log;
 
 /// Clock ticks a second in procfs (`USER_HZ`), 100 on every architecture that we build for.
 pub const TICKS_PER_SECOND: f64 = 100.0;
@@ -77,20 +74,43 @@ pub fn resident_bytes(pid: u32) -> Result<u64> {
     Ok(kib * 1024)
 }
 
-/// Waits, for three minutes at most, until all CPUs together were less than a fifth busy for half a second. For
-/// tests whose figure has the whole machine in it; where other work goes on, they run all the same.
+/// Waits, for three minutes at most, until the machine is quiet. For tests whose figure has the whole machine in
+/// it; where other work goes on, they run all the same.
 pub fn wait_until_quiet() -> Result<()> {
-    let deadline = Instant::now() + Duration::from_secs(180);
+    if !is_quiet_within(Duration::from_secs(180))? {
+        println!("the machine has other work to do: figures of the whole machine may be off");
+    }
+    Ok(())
+}
+
+/// Waits until all CPUs together were less than a fifth busy for half a second, and says whether that was within
+/// `limit`.
+pub fn is_quiet_within(limit: Duration) -> Result<bool> {
+    let deadline = Instant::now() + limit;
     while Instant::now() < deadline {
         let (start, before) = (Instant::now(), CpuTicks::read()?);
         thread::sleep(Duration::from_millis(500));
         let busy = (CpuTicks::read()?.busy - before.busy) / TICKS_PER_SECOND;
         if busy < 0.2 * start.elapsed().as_secs_f64() {
-            return Ok(());
+            return Ok(true);
         }
     }
-    println!("the machine has other work to do: figures of the whole machine may be off");
-    Ok(())
+    Ok(false)
+}
+
+/// Time that all threads of a process were on a CPU, in seconds, to the nanosecond (field 1 of their
+/// `schedstat`); threads that have ended are not in it.
+pub fn threads_cpu_seconds(pid: u32) -> Result<f64> {
+    let folder = format!("/proc/{pid}/task");
+    let mut nanos = 0.0;
+    for task in fs::read_dir(&folder).with_context(|| folder.clone())? {
+        let Ok(text) = fs::read_to_string(task?.path().join("schedstat")) else {
+            continue;
+        };
+        let field = text.split_whitespace().next().unwrap_or_default();
+        nanos += field.parse::<f64>()?;
+    }
+    Ok(nanos / 1e9)
 }
 
 /// Nanoseconds since the Unix epoch.
@@ -101,26 +121,13 @@ pub fn unix_nanos() -> u64 {
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Row {
-    unix_nanos: u64,
-    cpu: CpuTicks,
-    process_seconds: f64,
-}
-
-/// `/proc/stat` and, if asked for, one process's CPU time over time. A recording begins some time after its
-/// command and ends before it; the log gives the growth over just the span that the recording covers.
+/// `/proc/stat` and, if asked for, one process's CPU time over time.
 #[derive(Debug)]
-pub struct Log {
-    stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<Result<Vec<Row>>>>,
-}
+pub struct Log(log::Log<3>);
 
 /// A finished [`Log`].
 #[derive(Debug)]
-pub struct Logged {
-    rows: Vec<Row>,
-}
+pub struct Logged(log::Logged<3>);
 
 /// What grew over a span.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -136,78 +143,31 @@ pub struct Growth {
 impl Log {
     /// Starts to log, with the CPU time of `process` if there is one. The process must outlive the log.
     pub fn start(process: Option<u32>) -> Self {
-        let stop = Arc::new(AtomicBool::new(false));
-        let stopped = Arc::clone(&stop);
-        let thread = thread::spawn(move || {
-            let mut rows = Vec::new();
-            loop {
-                let last = stopped.load(Ordering::Relaxed);
-                rows.push(Row {
-                    unix_nanos: unix_nanos(),
-                    cpu: CpuTicks::read()?,
-                    process_seconds: process.map_or(Ok(0.0), process_cpu_seconds)?,
-                });
-                if last {
-                    return Ok(rows);
-                }
-                thread::sleep(LOG_INTERVAL);
-            }
-        });
-        Self {
-            stop,
-            thread: Some(thread),
-        }
+        Self(log::Log::start(LOG_INTERVAL, move || {
+            let cpu = CpuTicks::read()?;
+            let process_seconds = process.map_or(Ok(0.0), process_cpu_seconds)?;
+            Ok([
+                cpu.busy / TICKS_PER_SECOND,
+                cpu.steal / TICKS_PER_SECOND,
+                process_seconds,
+            ])
+        }))
     }
 
     /// Ends the log.
-    pub fn finish(mut self) -> Result<Logged> {
-        self.stop.store(true, Ordering::Relaxed);
-        let thread = self.thread.take().context("the log has ended already")?;
-        match thread.join() {
-            Ok(rows) => Ok(Logged { rows: rows? }),
-            Err(_) => bail!("the log's thread panicked"),
-        }
-    }
-}
-
-impl Drop for Log {
-    fn drop(&mut self) {
-        self.stop.store(true, Ordering::Relaxed);
+    pub fn finish(self) -> Result<Logged> {
+        Ok(Logged(self.0.finish()?))
     }
 }
 
 impl Logged {
     /// The growth between two instants (Unix nanoseconds), which the log must cover.
     pub fn growth(&self, start: u64, end: u64) -> Result<Growth> {
-        ensure!(start < end, "an empty span");
-        let (from, to) = (self.at(start)?, self.at(end)?);
+        let [busy_seconds, steal_seconds, process_seconds] = self.0.growth(start, end)?;
         Ok(Growth {
-            busy_seconds: (to.cpu.busy - from.cpu.busy) / TICKS_PER_SECOND,
-            steal_seconds: (to.cpu.steal - from.cpu.steal) / TICKS_PER_SECOND,
-            process_seconds: to.process_seconds - from.process_seconds,
-        })
-    }
-
-    /// The values at an instant, on the straight line between the rows around it.
-    fn at(&self, instant: u64) -> Result<Row> {
-        let after = self.rows.partition_point(|row| row.unix_nanos < instant);
-        let (Some(low), Some(high)) = (after.checked_sub(1), self.rows.get(after)) else {
-            bail!("the log does not cover {instant}");
-        };
-        let low = self.rows[low];
-        #[expect(
-            clippy::cast_precision_loss,
-            reason = "spans of minutes in nanoseconds fit 53 bits"
-        )]
-        let part = (instant - low.unix_nanos) as f64 / (high.unix_nanos - low.unix_nanos) as f64;
-        let between = |from: f64, to: f64| from + (to - from) * part;
-        Ok(Row {
-            unix_nanos: instant,
-            cpu: CpuTicks {
-                busy: between(low.cpu.busy, high.cpu.busy),
-                steal: between(low.cpu.steal, high.cpu.steal),
-            },
-            process_seconds: between(low.process_seconds, high.process_seconds),
+            busy_seconds,
+            steal_seconds,
+            process_seconds,
         })
     }
 }
@@ -235,22 +195,5 @@ mod tests {
     fn process_names_do_not_shift_fields() {
         let text = "7 (a) R (b) S 1 1 1 0 -1 0 0 0 0 0 250 50 0 0 20 0 1 0 5\n";
         assert_eq!(parse_process_stat(text).unwrap(), 3.0);
-    }
-
-    /// Values between rows lie on the line; instants outside are errors.
-    #[test]
-    fn growth_is_interpolated() {
-        let row = |unix_nanos, busy| Row {
-            unix_nanos,
-            cpu: CpuTicks { busy, steal: 0.0 },
-            process_seconds: 0.0,
-        };
-        let logged = Logged {
-            rows: vec![row(100, 0.0), row(200, 100.0), row(300, 300.0)],
-        };
-        let growth = logged.growth(150, 250).unwrap();
-        assert!((growth.busy_seconds - 1.5).abs() < 1e-9, "{growth:?}");
-        assert!(logged.growth(50, 250).is_err());
-        assert!(logged.growth(150, 350).is_err());
     }
 }

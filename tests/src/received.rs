@@ -83,10 +83,43 @@ impl<'a> Sample<'a> {
         sample
     }
 
+    /// The window that it is of.
+    pub fn span(&self) -> Span {
+        span_of(self.profile)
+    }
+
+    /// Whether it has a frame of the program itself.
+    pub fn has_user_frames(&self) -> bool {
+        let kernel = Some(evenkeel_semconv::attribute::value::profile_frame_type::KERNEL);
+        let mut frames = self.view.frames();
+        frames.any(|frame| frame.frame_type().is_some() && frame.frame_type() != kernel)
+    }
+
+    /// The distance of samples in the unit of the profile's period.
+    pub fn period(&self) -> i64 {
+        self.profile.period()
+    }
+
+    /// The names of its functions, inlined ones too, leaf first.
+    pub fn functions(&self) -> Vec<&'a str> {
+        let frames = self.view.frames();
+        frames
+            .flat_map(|frame| frame.lines().map(|line| line.function()))
+            .collect()
+    }
+
     /// A text attribute of the sample or, failing that, of its resource.
     pub fn attribute(&self, name: &str) -> Option<&'a str> {
         let of_resource = || self.profile.resource().text(name);
         self.view.attributes().text(name).or_else(of_resource)
+    }
+}
+
+fn span_of(profile: ProfileView<'_>) -> Span {
+    let span = profile.span();
+    Span {
+        start: span.start_unix_nanos,
+        end: span.start_unix_nanos.saturating_add(span.duration_nanos),
     }
 }
 
@@ -162,16 +195,7 @@ impl Received {
 
     /// The spans of the windows that have a profile of `kind`, each once, in order.
     pub fn windows(&self, kind: &str) -> Vec<Span> {
-        let mut spans: Vec<Span> = self
-            .each_profile(kind)
-            .map(|profile| {
-                let span = profile.span();
-                Span {
-                    start: span.start_unix_nanos,
-                    end: span.start_unix_nanos.saturating_add(span.duration_nanos),
-                }
-            })
-            .collect();
+        let mut spans: Vec<Span> = self.each_profile(kind).map(span_of).collect();
         spans.sort_unstable();
         spans.dedup();
         spans
@@ -239,8 +263,52 @@ impl Received {
         times
     }
 
-    /// The sum of the last values of the series of a numeric metric that have all of `attributes`. An error
-    /// if there is no such metric at all; 0 if it has no such series.
+    /// The sums of the values of the series of a numeric metric that have all of `attributes`, at each
+    /// instant at which the metric has points, in order.
+    pub fn sums(
+        &self,
+        descriptor: &MetricDescriptor,
+        attributes: &[(&str, &str)],
+    ) -> Result<Vec<f64>> {
+        let mut sums = BTreeMap::new();
+        let metrics = self
+            .metrics
+            .iter()
+            .flat_map(|request| MetricsView::new(request).metrics())
+            .filter(|metric| metric.name() == descriptor.name);
+        for point in metrics.flat_map(|metric| metric.points()) {
+            let sum = sums.entry(point.time_unix_nanos).or_insert(0.0);
+            let has = |(name, value): &(&str, &str)| point.attributes().text(name) == Some(*value);
+            if attributes.iter().all(has) {
+                *sum += number(&point.value, descriptor)?;
+            }
+        }
+        Ok(sums.into_values().collect())
+    }
+
+    /// From where the series of a cumulative metric began to their last points.
+    pub fn counted_span(&self, descriptor: &MetricDescriptor) -> Result<Span> {
+        let mut spans = Vec::new();
+        for request in &self.metrics {
+            for metric in MetricsView::new(request).metrics() {
+                if metric.name() == descriptor.name {
+                    spans.extend(metric.points().into_iter().map(|point| Span {
+                        start: point.start_unix_nanos,
+                        end: point.time_unix_nanos,
+                    }));
+                }
+            }
+        }
+        let start = spans.iter().map(|span| span.start).min();
+        let end = spans.iter().map(|span| span.end).max();
+        let (start, end) = start
+            .zip(end)
+            .with_context(|| format!("no metric {}", descriptor.name))?;
+        Ok(Span { start, end })
+    }
+
+    /// The sum of the last values of the series of a metric that have all of `attributes`; the value of a
+    /// distribution is its count. An error if there is no such metric at all; 0 if it has no such series.
     pub fn last_sum(
         &self,
         descriptor: &MetricDescriptor,
@@ -258,10 +326,46 @@ impl Received {
                 .iter()
                 .all(|wanted| point.attributes.contains(wanted))
             {
-                sum += point.number(descriptor)?;
+                sum += number(&point.value, descriptor)?;
             }
         }
         Ok(sum)
+    }
+
+    /// What the series of a cumulative metric that have all of `attributes` grew by, from the first points of
+    /// the metric to its last; the value of a distribution is its count. A series that began after the first has grown by all that it has.
+    pub fn growth(
+        &self,
+        descriptor: &MetricDescriptor,
+        attributes: &[(&str, &str)],
+    ) -> Result<f64> {
+        let begin = self.point_times(descriptor).first().copied();
+        let begin = begin.with_context(|| format!("no metric {}", descriptor.name))?;
+        let mut before = 0.0;
+        for request in &self.metrics {
+            for metric in MetricsView::new(request).metrics() {
+                let first = metric.points().into_iter().filter(|point| {
+                    let own = point.attributes();
+                    let has = |(name, value): &(&str, &str)| own.text(name) == Some(*value);
+                    point.time_unix_nanos == begin && attributes.iter().all(has)
+                });
+                if metric.name() == descriptor.name {
+                    for point in first {
+                        before += number(&point.value, descriptor)?;
+                    }
+                }
+            }
+        }
+        Ok(self.last_sum(descriptor, attributes)? - before)
+    }
+
+    /// Whether a metric has a series with all of `attributes`.
+    pub fn has_series(&self, descriptor: &MetricDescriptor, attributes: &[(&str, &str)]) -> bool {
+        self.last_values(descriptor).values().any(|point| {
+            attributes
+                .iter()
+                .all(|(name, value)| point.attributes.contains(&format!("{name}={value}")))
+        })
     }
 
     /// The last distributions of the series of a histogram that have all of `attributes`, merged; `None`
@@ -348,16 +452,15 @@ struct LastPoint<'a> {
     value: PointValueView<'a>,
 }
 
-impl LastPoint<'_> {
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "counts of a test are far below 2^53"
-    )]
-    fn number(&self, descriptor: &MetricDescriptor) -> Result<f64> {
-        match self.value {
-            PointValueView::Int(number) => Ok(number as f64),
-            PointValueView::Double(number) => Ok(number),
-            _ => bail!("{} is a histogram", descriptor.name),
-        }
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "counts of a test are far below 2^53"
+)]
+fn number(value: &PointValueView<'_>, descriptor: &MetricDescriptor) -> Result<f64> {
+    match value {
+        PointValueView::Int(number) => Ok(*number as f64),
+        PointValueView::Double(number) => Ok(*number),
+        PointValueView::Exponential(histogram) => Ok(histogram.count() as f64),
+        PointValueView::Explicit(_) => bail!("{} is a histogram", descriptor.name),
     }
 }

@@ -40,8 +40,38 @@ pub enum Workload {
     FixedWork,
     /// `ping_pong ROUNDS [CPU [WORK]]`
     PingPong,
-    /// `direct_reads FILE COUNT SECONDS BYTES`
+    /// `calls KIND COUNT [CPU]`
+    Calls,
+    /// `readers THREADS SECONDS`
+    Readers,
+    /// `syscalls ROUNDS [CPU]`
+    Syscalls,
+    /// `direct_io FILE OPERATIONS [CPU]`
+    DirectIo,
+    /// `thread_mix SECONDS`
+    ThreadMix,
+    /// `sleepers THREADS MICROSECONDS COUNT SECONDS`
+    Sleepers,
+    /// `blocked SECONDS [COUNT]`
+    Blocked,
+    /// `direct_reads FILE SECONDS`
     DirectReads,
+    /// `mutex_ping_pong SECONDS`
+    MutexPingPong,
+    /// `condition_queue SECONDS`
+    ConditionQueue,
+    /// `duty THREADS RUN SLEEP SECONDS [CPU]`
+    Duty,
+    /// `rust_locks SECONDS`
+    RustLocks,
+    /// `udp flood SECONDS`, `udp closed COUNT` or `udp full COUNT`
+    Udp,
+    /// `delayed_tcp DELAY_MS ROUNDS [LOSE_EVERY [LOSE_SYNS [LOSE_SYN_ACKS]]]`
+    DelayedTcp,
+    /// `unmap SECONDS`
+    Unmap,
+    /// `concurrent_reads FILE COUNT SECONDS BYTES`
+    ConcurrentReads,
     /// `hot_crate SECONDS`, Rust with v0 symbol names.
     Rust,
     /// `hot_go SECONDS` with symbols and DWARF.
@@ -59,7 +89,22 @@ impl Workload {
             Self::Recursion => "ek-recursion",
             Self::FixedWork => "ek-fixed-work",
             Self::PingPong => "ek-ping-pong",
+            Self::Calls => "ek-calls",
+            Self::Readers => "ek-readers",
+            Self::Syscalls => "ek-syscalls",
+            Self::DirectIo => "ek-direct-io",
+            Self::ThreadMix => "ek-thread-mix",
+            Self::Sleepers => "ek-sleepers",
+            Self::Blocked => "ek-blocked",
             Self::DirectReads => "ek-direct-reads",
+            Self::MutexPingPong => "ek-mutex",
+            Self::ConditionQueue => "ek-condition",
+            Self::Duty => "ek-duty",
+            Self::RustLocks => "ek-rust-locks",
+            Self::Udp => "ek-udp",
+            Self::DelayedTcp => "ek-delayed-tcp",
+            Self::Unmap => "ek-unmap",
+            Self::ConcurrentReads => "ek-many-reads",
             Self::Rust => "ek-hot-rust",
             Self::Go => "ek-hot-go",
             Self::GoStripped => "ek-hot-go-strip",
@@ -73,7 +118,22 @@ impl Workload {
             Self::Recursion => "recursion.c",
             Self::FixedWork => "fixed_work.c",
             Self::PingPong => "ping_pong.c",
+            Self::Calls => "calls.c",
+            Self::Readers => "readers.c",
+            Self::Syscalls => "syscalls.c",
+            Self::DirectIo => "direct_io.c",
+            Self::ThreadMix => "thread_mix.c",
+            Self::Sleepers => "sleepers.c",
+            Self::Blocked => "blocked.c",
             Self::DirectReads => "direct_reads.c",
+            Self::MutexPingPong => "mutex_ping_pong.c",
+            Self::ConditionQueue => "condition_queue.c",
+            Self::Duty => "duty.c",
+            Self::RustLocks => "rust_locks.rs",
+            Self::Udp => "udp.c",
+            Self::DelayedTcp => "delayed_tcp.c",
+            Self::Unmap => "unmap.c",
+            Self::ConcurrentReads => "concurrent_reads.c",
             Self::Rust => "hot_crate.rs",
             Self::Go | Self::GoStripped => "hot_go.go",
         }
@@ -84,9 +144,10 @@ impl Workload {
     fn compiler(self, output: &Path) -> Command {
         let mut command;
         match self {
-            Self::Rust => {
+            Self::Rust | Self::RustLocks => {
                 command = Command::new("rustc");
-                command.args(["--crate-name", "hot_crate", "--edition", "2024", "-O"]);
+                let name = self.source().trim_end_matches(".rs");
+                command.args(["--crate-name", name, "--edition", "2024", "-O"]);
                 command.args(["-C", "symbol-mangling-version=v0"]);
                 command.args(["-C", "force-frame-pointers=yes"]);
                 command.args(["-C", "debuginfo=line-tables-only"]);
@@ -114,7 +175,7 @@ impl Workload {
         let folder = target_folder()?.join("workloads");
         fs::create_dir_all(&folder)?;
         let output = folder.join(self.name());
-        if is_current(&output, &[self.source(), "workload.h"])? {
+        if is_current(&output, &[self.source(), "workload.h", "account.h"])? {
             return Ok(output);
         }
         run(&mut self.compiler(&output), BUILD_LIMIT)?

@@ -36,6 +36,13 @@ pub enum EventKind {
     Exec = 4,
     /// A `ProcessEvent`: the last thread of a process is exiting.
     Exit = 5,
+    /// A `WaitDetail`, then a `SampleHeader` and its frames: a task waited.
+    Wait = 6,
+    /// A `TaskAccount`.
+    Account = 7,
+    /// A `WaitDetail` of which only `woken_tid` is set, then a `SampleHeader` and its frames: what
+    /// woke a task whose wait is likely to be sampled.
+    Waker = 8,
 }
 
 /// Head of `EventKind::Sample` and `EventKind::Stolen`.
@@ -82,6 +89,8 @@ pub enum WalkEnd {
     BadReturnAddress,
     /// There is no user stack: a kernel thread, or a task that is exiting.
     NoUserStack,
+    /// The task was not running, so that its user memory could not be read.
+    NotCurrent,
 }
 
 /// A process was created or is gone.

@@ -39,6 +39,20 @@ pub struct SelfTest {
     pub stack_pointer: u64,
     /// User frame pointer.
     pub frame_pointer: u64,
+    /// `sched_info.run_delay`.
+    pub run_delay: u64,
+    /// `sched_info.pcount`.
+    pub times_run: u64,
+    /// `sched_info.last_queued`; 0 for a running task.
+    pub last_queued: u64,
+    /// `se.cfs_rq->rq->clock`.
+    pub run_queue_clock: u64,
+    /// `task_struct.on_cpu`.
+    pub on_cpu: u32,
+    /// Number of the system call that the thread is in.
+    pub system_call: u32,
+    /// `task_struct.comm`.
+    pub comm: [u8; 16],
     /// Nanoseconds that 64 reads of the clock took.
     pub clock_nanos: u64,
     /// Nanoseconds that 64 look-ups of task storage took.
@@ -47,4 +61,4 @@ pub struct SelfTest {
     pub counter_nanos: u64,
 }
 
-const _: () = assert!(size_of::<SelfTest>() == 88);
+const _: () = assert!(size_of::<SelfTest>() == 144);

@@ -1,12 +1,12 @@
 //! The parts of a capture that need the kernel.
 
-use std::sync::Arc;
+use std::{sync::Arc, thread, time::Duration};
 
 use evenkeel_abi::Counter;
-use evenkeel_otlp::model::ProfileGroup;
 use evenkeel_semconv::attribute;
 
 use super::{
+    focus::Focus,
     reader::{Reader, ReaderSettings, ReaderWindow},
     session::{CaptureError, CaptureOptions, WindowSummary},
 };
@@ -16,10 +16,11 @@ use crate::{
         CaptureSettings, Kernel,
         account::{RunTime, Statistics},
         cpus::CpuWatch,
+        iterator::IteratorError,
         requirements::raise_locked_memory,
     },
-    profile::{Assembly, AssemblySettings},
-    signal::{KernelSignal, Signal, SignalAccount, kernel_signals, stolen},
+    profile::{Assembled, Assembly, AssemblySettings},
+    signal::{KernelSignal, Signal, SignalAccount, host::StealClock, kernel_signals, stolen},
     symbol::{ExecutableTable, Symbolizer, SymbolizerSettings, raise_file_limit},
 };
 
@@ -41,6 +42,7 @@ pub(super) struct Probes {
     pub(super) run_times: Vec<RunTime>,
     idle_stolen_nanos: u64,
     is_limited: bool,
+    pub(super) walks_failed: u64,
     lost: u64,
 }
 
@@ -51,14 +53,28 @@ impl Probes {
         options: &CaptureOptions,
         roots: &Roots,
         host: &mut HostIdentity,
+        steal_clock: StealClock,
     ) -> Result<Self, CaptureError> {
         raise_locked_memory();
         raise_file_limit();
         let settings = CaptureSettings {
             frequency: options.frequency,
             signals: options.signals.clone(),
+            steal_clock,
+            syscalls: options.syscalls.clone(),
+            wait_period_nanos: u64::try_from(options.wait_period.as_nanos()).unwrap_or(u64::MAX),
+            focus_groups: options.focus.len(),
+            waker_stacks: options.waker_stacks,
         };
-        let (kernel, events) = Kernel::start(&settings, &roots.proc, &roots.sys)?;
+        let (mut kernel, events) = Kernel::start(&settings, &roots.proc, &roots.sys)?;
+        if kernel.runs(TASK_WALK) {
+            // The first walk begins the waits of all tasks; what it writes is of no window.
+            let _ = walk(&mut kernel);
+        }
+        let mut signals = kernel_signals(options, roots);
+        for signal in &mut signals {
+            signal.start(&mut kernel);
+        }
         describe_method(&kernel, host);
 
         let mut symbols = SymbolizerSettings::new(options.lines);
@@ -74,10 +90,16 @@ impl Probes {
                 pids: options.pids.clone(),
                 thread_names: options.detailed_samples,
                 on_cpu: is_on(Signal::OnCpu),
+                window: options.window,
             },
             events,
             processes,
             executables,
+            Focus::new(
+                &options.focus,
+                kernel.take_map("FOCUS"),
+                kernel.take_map("FOCUS_GENERATION"),
+            ),
         )?;
         let assembly = Assembly::new(
             AssemblySettings {
@@ -85,10 +107,18 @@ impl Probes {
                 pids: options.detailed_samples,
                 on_cpu: is_on(Signal::OnCpu),
                 stolen: is_on(Signal::Stolen),
+                off_cpu: is_on(Signal::OffCpu),
+                run_queue: is_on(Signal::RunQueue),
+                wait_period: options.wait_period,
             },
             symbolizer,
             Arc::new(host.agent_resource()),
         );
+        let mut signals = kernel_signals(options, roots);
+        // What they have to tell the kernel programs must not wait for the first second.
+        for signal in &mut signals {
+            signal.tick(&mut kernel);
+        }
         let cpus = CpuWatch::new(&roots.sys)
             .inspect_err(|error| tracing::warn!(%error, "CPUs are not followed."))
             .ok();
@@ -96,12 +126,13 @@ impl Probes {
             idle_stolen_nanos: stolen::idle_nanos(&kernel),
             is_limited: !options.pids.is_empty(),
             kernel,
-            signals: kernel_signals(&options.signals, roots),
+            signals,
             reader,
             assembly,
             cpus,
             statistics: None,
             run_times: Vec::new(),
+            walks_failed: 0,
             lost: 0,
         })
     }
@@ -124,7 +155,7 @@ impl Probes {
         self.lost = lost;
         let samples = &reading.samples;
         let mut summary = WindowSummary {
-            lost: grown + samples.ticks_lost,
+            lost: grown + samples.lost.ticks,
             ..WindowSummary::default()
         };
         let mut stolen_nanos = 0;
@@ -134,6 +165,20 @@ impl Probes {
         }
         summary.stolen_seconds = stolen_nanos as f64 / 1e9;
         summary
+    }
+
+    /// Hands the reader the waits that go on and what each task did.
+    pub(super) fn walk_tasks(&mut self) -> Result<(), CaptureError> {
+        if self.kernel.runs(TASK_WALK) {
+            match walk(&mut self.kernel) {
+                Ok(records) => self.reader.records(records)?,
+                Err(error) => {
+                    self.walks_failed += 1;
+                    tracing::warn!(%error, "Waits that go on are missing from a window.");
+                }
+            }
+        }
+        Ok(())
     }
 
     /// What the signals of the kernel's side saw and lost.
@@ -154,13 +199,19 @@ impl Probes {
     }
 
     /// The profiles of a window, with names.
-    pub(super) fn profiles(
-        &self,
-        reading: &ReaderWindow,
-        idle_stolen_nanos: u64,
-    ) -> Vec<ProfileGroup> {
+    pub(super) fn profiles(&self, reading: &ReaderWindow, idle_stolen_nanos: u64) -> Assembled {
         self.assembly.profiles(&reading.samples, idle_stolen_nanos)
     }
+}
+
+/// The walk over all tasks.
+const TASK_WALK: &str = "task_walk";
+
+/// The walk compares with the clock that a switch to one of our threads has just read: a nap makes
+/// one happen on this CPU.
+fn walk(kernel: &mut Kernel) -> Result<Vec<u8>, IteratorError> {
+    thread::sleep(Duration::from_micros(50));
+    kernel.iterate(TASK_WALK)
 }
 
 /// Puts how this host measures on every resource.

@@ -12,8 +12,13 @@ use std::{
 };
 
 use crossbeam_channel::{Receiver, Sender, bounded};
+use lru::LruCache;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+mod waits;
+
+use self::waits::WAKER_STACKS;
+use super::focus::Focus;
 use crate::{
     identity::{Process, ProcessTable, ProcessTableStatistics},
     kernel::{
@@ -21,8 +26,10 @@ use crate::{
         event::{self, Event, Sample},
     },
     profile::{
-        AddressSpaces, NO_STACK, Place, RawFrame, SampleTable, SampleTotals, Samples, TRUNCATED,
+        AddressSpaces, Cause, NO_STACK, Place, RawFrame, SampleTable, SampleTotals, Samples,
+        TRUNCATED,
     },
+    signal::workload::{WorkloadDeeds, WorkloadKey},
     symbol::{ExecutableTable, ExecutableTableCounters},
 };
 
@@ -49,6 +56,8 @@ pub struct ReaderSettings {
     pub thread_names: bool,
     /// Whether samples without stolen time are wanted.
     pub on_cpu: bool,
+    /// Length of a window: a wait that has lasted longer filled one.
+    pub window: Duration,
 }
 
 /// What the thread gives at the end of a window.
@@ -56,6 +65,8 @@ pub struct ReaderSettings {
 pub struct ReaderWindow {
     /// The samples.
     pub samples: Samples,
+    /// What the tasks of each owner did.
+    pub deeds: WorkloadDeeds,
     /// Records that could not be parsed, since the start.
     pub malformed: u64,
     /// Frames that were cut since the start, because the address was not code: the frame pointer
@@ -65,11 +76,14 @@ pub struct ReaderWindow {
     pub processes: ProcessTableStatistics,
     /// Processes in the table.
     pub process_count: usize,
+    /// Processes that found no place in the table of those in focus, since the start.
+    pub focus_refused: u64,
     /// Executables, since the start.
     pub executables: ExecutableTableCounters,
 }
 
 enum Request {
+    Records(Vec<u8>),
     EndWindow(Sender<ReaderWindow>),
     ExpectCommand(u32, Sender<()>),
     MarkCommandTree(u32),
@@ -96,11 +110,12 @@ pub enum ReaderError {
 
 impl Reader {
     /// Starts the thread.
-    pub fn start(
+    pub(super) fn start(
         settings: ReaderSettings,
         events: Events,
         processes: ProcessTable,
         executables: ExecutableTable,
+        focus: Option<Focus>,
     ) -> Result<Self, ReaderError> {
         let (requests, inbox) = bounded(16);
         let flags = rustix::event::EventfdFlags::CLOEXEC | rustix::event::EventfdFlags::NONBLOCK;
@@ -113,6 +128,9 @@ impl Reader {
             processes,
             executables,
             table: SampleTable::default(),
+            deeds: WorkloadDeeds::new(),
+            focus,
+            waker_stacks: LruCache::new(WAKER_STACKS),
             thread_names: HashMap::new(),
             frames: Vec::new(),
             malformed: 0,
@@ -138,6 +156,11 @@ impl Reader {
         // The counter of the eventfd only wakes; when it is full, the thread is awake.
         let _ = rustix::io::write(&self.wake, &1_u64.to_ne_bytes());
         Ok(())
+    }
+
+    /// Takes records that an iterator wrote, before those of the ring buffer that come later.
+    pub fn records(&self, records: Vec<u8>) -> Result<(), ReaderError> {
+        self.request(Request::Records(records))
     }
 
     /// Ends the window and gives what it holds.
@@ -176,6 +199,10 @@ struct ReaderState {
     executables: ExecutableTable,
     address_spaces: AddressSpaces,
     table: SampleTable,
+    deeds: WorkloadDeeds,
+    focus: Option<Focus>,
+    /// What woke threads, leaf last, by thread.
+    waker_stacks: LruCache<u32, Vec<RawFrame>>,
     thread_names: HashMap<Box<[u8]>, Arc<str>>,
     frames: Vec<RawFrame>,
     malformed: u64,
@@ -184,6 +211,9 @@ struct ReaderState {
 
 impl ReaderState {
     fn run(mut self, mut events: Events, inbox: &Receiver<Request>, woken: &rustix::fd::OwnedFd) {
+        if let Some(focus) = &mut self.focus {
+            focus.scan(&self.settings.proc_root, &mut self.processes);
+        }
         let turn = Timespec {
             tv_sec: 0,
             tv_nsec: i64::try_from(TURN.as_nanos()).unwrap_or(100_000_000),
@@ -212,6 +242,7 @@ impl ReaderState {
                         // The asking side may have given up; the window is over all the same.
                         let _ = reply.send(self.end_window());
                     }
+                    Ok(Request::Records(records)) => self.records(&records),
                     Ok(Request::ExpectCommand(parent, reply)) => {
                         self.processes.expect_command(parent);
                         let _ = reply.send(());
@@ -229,10 +260,12 @@ impl ReaderState {
         self.processes.end_window();
         ReaderWindow {
             samples,
+            deeds: std::mem::take(&mut self.deeds),
             malformed: self.malformed,
             frames_refused: self.frames_refused,
             processes: self.processes.statistics(),
             process_count: self.processes.len(),
+            focus_refused: self.focus.as_ref().map_or(0, Focus::refused),
             executables: self.executables.counters(),
         }
     }
@@ -246,9 +279,33 @@ impl ReaderState {
                 process,
                 comm,
                 filename,
-            } => self.processes.exec(*process, filename, comm),
-            Event::Exit { process } => self.processes.exit(*process),
+            } => {
+                self.processes.exec(*process, filename, comm);
+                if let Some(focus) = &mut self.focus {
+                    focus.assign(&self.processes.observe(*process, comm));
+                }
+            }
+            Event::Exit { process } => {
+                self.processes.exit(*process);
+                if let Some(focus) = &mut self.focus {
+                    focus.forget(process.pid);
+                }
+            }
+            Event::Wait(wait) => self.wait(wait),
+            Event::Account(account) => self.account(account),
+            Event::Waker(waker, woken_tid) => self.waker(waker, *woken_tid),
         }
+    }
+
+    fn records(&mut self, mut records: &[u8]) {
+        while let Some((record, rest)) = event::split_first(records) {
+            match event::parse(record) {
+                Some(event) => self.handle(&event),
+                None => self.malformed += 1,
+            }
+            records = rest;
+        }
+        self.malformed += u64::from(!records.is_empty());
     }
 
     fn wanted(&self, sample: &Sample<'_>) -> bool {
@@ -260,6 +317,33 @@ impl ReaderState {
             return;
         }
         let process = self.processes.observe(sample.process, sample.comm);
+        self.collect_frames(sample, &process);
+        let thread = self.thread_name(sample.comm);
+        self.add_stolen(&process, sample.stolen_nanos);
+        self.table.add(
+            &process,
+            thread,
+            Cause::Running,
+            &self.frames,
+            SampleTotals {
+                ticks: 1,
+                stolen_nanos: sample.stolen_nanos,
+                ..SampleTotals::default()
+            },
+        );
+    }
+
+    fn add_stolen(&mut self, process: &Process, stolen_nanos: u64) {
+        if stolen_nanos > 0 {
+            self.deeds
+                .entry(WorkloadKey(process.owner.clone()))
+                .or_default()
+                .stolen_nanos += stolen_nanos;
+        }
+    }
+
+    /// Fills `frames` with the places of a stack.
+    fn collect_frames(&mut self, sample: &Sample<'_>, process: &Process) {
         self.frames.clear();
         self.frames.extend(
             sample
@@ -270,20 +354,10 @@ impl ReaderState {
                     exact: index == 0,
                 }),
         );
-        let cut = self.user_frames(sample, &process);
+        let cut = self.user_frames(sample, process);
         if sample.truncated && !cut {
             self.frames.push(RawFrame::marker(TRUNCATED));
         }
-        let thread = self.thread_name(sample.comm);
-        self.table.add(
-            &process,
-            thread,
-            &self.frames,
-            SampleTotals {
-                ticks: 1,
-                stolen_nanos: sample.stolen_nanos,
-            },
-        );
     }
 
     /// Adds the user frames of a sample; true when outer ones were refused. Walking code without
@@ -320,13 +394,15 @@ impl ReaderState {
         }
         let process = self.processes.observe(sample.process, sample.comm);
         let thread = self.thread_name(sample.comm);
+        self.add_stolen(&process, sample.stolen_nanos);
         self.table.add(
             &process,
             thread,
+            Cause::Running,
             &[RawFrame::marker(NO_STACK)],
             SampleTotals {
-                ticks: 0,
                 stolen_nanos: sample.stolen_nanos,
+                ..SampleTotals::default()
             },
         );
     }

@@ -10,18 +10,20 @@ use evenkeel_otlp::model::{Metric, MetricGroup, Resource, Span, Window};
 
 use super::{
     clock::WindowClock,
+    focus::FocusTarget,
     probes::Probes,
     reader::{ReaderError, ReaderWindow},
 };
 use crate::{
     identity::{HostIdentity, Roots},
     kernel::{KernelError, State, account::Statistics},
-    profile::SampleTotals,
+    profile::{Assembled, SampleTotals},
     signal::{
-        Signal,
+        BlockedTime, Signal, focus,
         host::{HostSampler, Moment, StealClock, StealTicker},
         status::Account,
-        stolen,
+        stolen, syscalls,
+        workload::{Parts, Workloads},
     },
 };
 
@@ -38,10 +40,18 @@ pub struct CaptureOptions {
     pub window: Duration,
     /// Signals that are on.
     pub signals: Vec<Signal>,
+    /// One wait is sampled for so much waiting.
+    pub wait_period: Duration,
+    /// Whether samples of blocked tasks show the stack of who woke them.
+    pub waker_stacks: bool,
+    /// Services and containers that have distributions of their own.
+    pub focus: Vec<FocusTarget>,
     /// Processes to which samples are limited; empty for all.
     pub pids: HashSet<u32>,
     /// Whether names come with files, lines and inlined functions.
     pub lines: bool,
+    /// Which system calls are measured one by one, and what that may cost.
+    pub syscalls: syscalls::Settings,
     /// Whether samples carry `process.pid` and `thread.name`.
     pub detailed_samples: bool,
 }
@@ -85,6 +95,9 @@ pub struct Capture {
     steal_ticker: Option<StealTicker>,
     host_readings: u64,
     lost: SampleTotals,
+    waits_lost: u64,
+    workloads: Workloads,
+    blocked_time: BlockedTime,
     last_reading: Option<ReaderWindow>,
 }
 
@@ -99,12 +112,12 @@ impl Capture {
         let kernel_is_wanted = options.signals.iter().any(|signal| *signal != Signal::Host);
         let steal_clock = StealClock::detect(&roots.proc, &roots.sys);
         let probes = if kernel_is_wanted {
-            Some(Probes::start(&options, roots, &mut host)?)
+            Some(Probes::start(&options, roots, &mut host, steal_clock)?)
         } else {
             None
         };
         let host_sampler = is_on(Signal::Host)
-            .then(|| HostSampler::new(&roots.proc).with_steal_clock(steal_clock));
+            .then(|| HostSampler::new(&roots.proc, &roots.sys).with_steal_clock(steal_clock));
         let steal_ticker =
             is_on(Signal::Stolen).then(|| StealTicker::new(&roots.proc, steal_clock));
         let resource = Arc::new(host.agent_resource());
@@ -120,6 +133,9 @@ impl Capture {
             steal_ticker,
             host_readings: 0,
             lost: SampleTotals::default(),
+            waits_lost: 0,
+            workloads: Workloads::default(),
+            blocked_time: BlockedTime::default(),
             last_reading: None,
         })
     }
@@ -206,27 +222,38 @@ impl Capture {
         if let Some(probes) = &mut self.probes {
             probes.run_times = probes.kernel.run_times();
             probes.statistics = None;
+            probes.walk_tasks()?;
+            for signal in &mut probes.signals {
+                signal.end_window(&mut probes.kernel);
+            }
             let reading = probes.reader.end_window()?;
             summary = probes.summary(&reading);
             idle_stolen_nanos = probes.idle_stolen_growth();
             summary.stolen_seconds += idle_stolen_nanos as f64 / 1e9;
-            self.lost.ticks += reading.samples.ticks_lost;
-            self.lost.stolen_nanos += reading.samples.stolen_nanos_lost;
+            self.lost.add(reading.samples.lost);
+            self.waits_lost += reading.samples.waits_lost;
             self.last_reading = Some(reading);
         }
         let span = self.clock.end();
-        let metrics = self.metrics();
-        let profiles = match (&self.probes, &self.last_reading) {
+        if let Some(reading) = &self.last_reading {
+            self.workloads
+                .end_window(&reading.deeds, span.start_unix_nanos);
+        }
+        let mut metrics = self.metrics();
+        let assembled = match (&self.probes, &self.last_reading) {
             (Some(probes), Some(reading)) => probes.profiles(reading, idle_stolen_nanos),
-            _ => Vec::new(),
+            _ => Assembled::default(),
         };
+        // Reasons are told by names, so this counter is ready last.
+        self.blocked_time.add(&assembled.blocked_nanos);
+        if let Some(host) = metrics.first_mut() {
+            host.metrics
+                .extend(self.blocked_time.metric(self.attached_unix_nanos));
+        }
         let window = Window {
             span,
-            profiles,
-            metrics: vec![MetricGroup {
-                resource: self.resource.clone(),
-                metrics,
-            }],
+            profiles: assembled.profiles,
+            metrics,
         };
         Ok((window, summary))
     }
@@ -241,14 +268,31 @@ impl Capture {
         Window {
             span,
             profiles: Vec::new(),
-            metrics: vec![MetricGroup {
-                resource: self.resource.clone(),
-                metrics,
-            }],
+            metrics,
         }
     }
 
-    fn metrics(&mut self) -> Vec<Metric> {
+    /// The metrics of the host and the agent, then those of each workload.
+    fn metrics(&mut self) -> Vec<MetricGroup> {
+        let mut groups = vec![MetricGroup {
+            resource: self.resource.clone(),
+            metrics: self.host_metrics(),
+        }];
+        let signals = self.signals();
+        let is_measured = |signal| {
+            signals
+                .iter()
+                .any(|(name, state)| *name == signal && state.is_on())
+        };
+        groups.extend(self.workloads.metrics(Parts {
+            scheduler: is_measured(Signal::Scheduler),
+            run_queue: is_measured(Signal::RunQueue),
+            stolen: is_measured(Signal::Stolen),
+        }));
+        groups
+    }
+
+    fn host_metrics(&mut self) -> Vec<Metric> {
         let mut metrics = Vec::new();
         let signals = self.signals();
         let is_measured = |signal| {
@@ -270,6 +314,14 @@ impl Capture {
                     self.attached_unix_nanos,
                 ));
             }
+        }
+        if let Some(probes) = &self.probes {
+            metrics.extend(focus::metrics(
+                &probes.kernel,
+                &self.options.focus,
+                &is_measured,
+                self.attached_unix_nanos,
+            ));
         }
         let ticker = self
             .steal_ticker
@@ -294,6 +346,8 @@ impl Capture {
                 .as_ref()
                 .map(|probes| probes.assembly.symbolizer_counters()),
             aggregation_lost: self.lost,
+            waits_lost: self.waits_lost,
+            walks_failed: self.probes.as_ref().map_or(0, |probes| probes.walks_failed),
             host_readings: self.host_readings,
             host_losses,
             ticker_losses,

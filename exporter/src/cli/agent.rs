@@ -3,11 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use evenkeel_otlp::{
-    encode,
-    model::Window,
-    temporality::{DeltaStage, TemporalityPreference},
-};
+use evenkeel_otlp::{encode, model::Window, temporality::DeltaStage};
 use prost::Message as _;
 
 use super::{
@@ -140,18 +136,13 @@ struct Exporter {
 impl Exporter {
     fn new(settings: &Settings, delivery: &Delivery) -> Self {
         let mut encoding = encode::Settings::new(env!("CARGO_PKG_VERSION"));
-        let temporality = match settings.temporality {
-            deliver::TemporalityPreference::Cumulative => TemporalityPreference::Cumulative,
-            deliver::TemporalityPreference::Delta => TemporalityPreference::Delta,
-            deliver::TemporalityPreference::LowMemory => TemporalityPreference::LowMemory,
-        };
-        encoding.temporality = temporality;
+        encoding.temporality = settings.temporality;
         if settings.histogram_aggregation == deliver::HistogramAggregation::ExplicitBucket {
             encoding.histograms = encode::HistogramForm::Explicit;
         }
         Self {
             delivery: delivery.outbox(),
-            temporality: DeltaStage::new(temporality, SERIES),
+            temporality: DeltaStage::new(settings.temporality, SERIES),
             encoding,
             metrics_with_windows: settings.export_interval.is_none(),
             disabled: settings.disabled,

@@ -39,9 +39,6 @@ pub use self::{
     delivery::{Delivery, Options, Outbox, StartError},
     queue::{Export, QueueBounds},
     retry::RetryPolicy,
-    settings::{
-        Compression, Destination, HistogramAggregation, Protocol, SettingError, Settings,
-        TemporalityPreference,
-    },
+    settings::{Compression, Destination, HistogramAggregation, Protocol, SettingError, Settings},
     signal::Signal,
 };

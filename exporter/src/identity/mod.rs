@@ -19,7 +19,7 @@ pub mod process_table;
 pub mod resource_attributes;
 pub mod roots;
 pub mod service;
-mod stat;
+pub(crate) mod stat;
 pub mod systemd_unit;
 #[cfg(test)]
 mod test_support;

@@ -42,6 +42,18 @@ pub(super) struct Claim {
     pub(super) attributes: Arc<[(Arc<str>, Arc<str>)]>,
 }
 
+impl Owner {
+    /// Whether what one takes from the other is its own affair: they are one container or, without
+    /// containers, one service.
+    pub fn is_with(&self, other: &Self) -> bool {
+        match (&self.container_id, &other.container_id) {
+            (Some(own), Some(others)) => own == others,
+            (None, None) => self.service_name == other.service_name,
+            _ => false,
+        }
+    }
+}
+
 /// All owners of the host, bounded.
 #[derive(Debug)]
 pub(super) struct Owners {
@@ -215,6 +227,30 @@ mod tests {
         assert_eq!(value(&one, attribute::HOST_ID).as_deref(), Some("h"));
         assert_eq!(value(&one, attribute::CONTAINER_ID).as_deref(), Some("c"));
         assert_eq!(value(&one, attribute::SERVICE_NAME).as_deref(), Some("a"));
+    }
+
+    /// Two services in one container are one; without containers the service counts.
+    #[test]
+    fn containers_come_before_services() {
+        let mut owners = owners(10);
+        let mut owner = |name: &str, container: Option<&str>| {
+            let service_name = ServiceName {
+                value: name.into(),
+                source: ServiceNameSource::Executable,
+            };
+            let claim = |service_name| Claim {
+                service_name,
+                container_id: container.map(Into::into),
+                runtime: None,
+                attributes: Arc::from([]),
+            };
+            owners.intern(service_name, claim).0
+        };
+        assert!(owner("a", Some("c")).is_with(&owner("b", Some("c"))));
+        assert!(!owner("a", Some("c")).is_with(&owner("a", Some("d"))));
+        assert!(!owner("a", Some("c")).is_with(&owner("a", None)));
+        assert!(owner("a", None).is_with(&owner("a", None)));
+        assert!(!owner("a", None).is_with(&owner("b", None)));
     }
 
     /// A process adds attributes, but none that the host has; its own instance id is kept.

@@ -34,6 +34,14 @@ impl ProcessKey {
         self.start_time_nanos / NANOS_PER_TICK
     }
 
+    /// The process that has this id now, known from `/proc` alone.
+    pub fn current(proc_root: &Path, pid: u32) -> Option<Self> {
+        let path = proc_root.join(pid.to_string()).join("stat");
+        let text = read_bounded(&path, MAX_STAT_BYTES).ok()?;
+        let stat = Stat::parse(&text)?;
+        Some(Self::from_ticks(pid, stat.start_ticks))
+    }
+
     /// Whether the process that has this id now is this one.
     pub fn is_current(&self, proc_root: &Path) -> bool {
         let path = proc_root.join(self.pid.to_string()).join("stat");

@@ -143,7 +143,7 @@ impl ProcessReader {
             return Ok(Reading::Recycled);
         }
         let dead = stat.is_dead();
-        let (ppid, kernel_thread) = (stat.ppid, stat.kernel_thread);
+        let (ppid, kernel_thread) = (stat.ppid, stat.is_kernel_thread());
         let comm = if kernel_thread {
             fold_name(stat.comm)
         } else {

@@ -2,11 +2,14 @@
 
 use aya::{
     Ebpf,
-    programs::{BtfTracePoint, PerfEvent, ProgramError},
+    programs::{BtfTracePoint, Iter, PerfEvent, ProgramError},
 };
+
+use evenkeel_abi::StackHook;
 
 use super::{
     globals::Globals,
+    part::scheduler::{WAIT_FIELDS, WAIT_SIGNALS},
     probe::{Hook, Program, State, signal_state},
     sampling::Sampling,
 };
@@ -52,6 +55,29 @@ pub(super) fn attach(program: &'static Program, attaching: &mut Attaching<'_>) -
             });
             match attached {
                 Ok(_) => State::Attached,
+                Err(ProgramError::Btf(aya::BtfError::UnknownBtfTypeName { .. })) => {
+                    State::Off(format!("this kernel has no tracepoint {name}"))
+                }
+                Err(error) => State::Failed(in_short(&error)),
+            }
+        }
+        Hook::Bursts(name) => {
+            // Once for a trial: whoever attaches it later has no more to fear than want of memory.
+            let tried = <&mut BtfTracePoint>::try_from(loaded).and_then(|tracepoint| {
+                tracepoint.load(name, btf)?;
+                let link = tracepoint.attach()?;
+                tracepoint.detach(link)
+            });
+            match tried {
+                Ok(()) => State::Attached,
+                Err(error) => State::Failed(in_short(&error)),
+            }
+        }
+        Hook::Iterator(object) => {
+            let ready =
+                <&mut Iter>::try_from(loaded).and_then(|iterator| iterator.load(object, btf));
+            match ready {
+                Ok(()) => State::Attached,
                 Err(error) => State::Failed(in_short(&error)),
             }
         }
@@ -109,12 +135,22 @@ impl Basis {
                 .unwrap_or_else(|| "the kernel keeps no account of stolen time".into());
             return State::Off(reason);
         }
+        if WAIT_SIGNALS.contains(&signal)
+            && let Some(reason) = self.globals.lacking(WAIT_FIELDS)
+        {
+            return State::Off(reason);
+        }
         let doubt = match signal {
             Signal::OnCpu => self
                 .globals
                 .lacking(REGISTERS)
                 .map(|reason| format!("user stacks are not walked: {reason}")),
             Signal::Stolen => self.steal_doubt.clone(),
+            Signal::OffCpu | Signal::RunQueue
+                if self.globals.get("STACK_HOOK") == Some(StackHook::None as u64) =>
+            {
+                Some("this kernel has no hook at which user stacks of waits could be taken".into())
+            }
             _ => None,
         };
         let unproved = || {

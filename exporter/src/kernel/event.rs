@@ -3,8 +3,9 @@
 use std::ffi::CStr;
 
 use evenkeel_abi::{
-    COMM_LEN, EXEC_FILENAME_LEN, EventKind, ExecEvent, FLAG_KERNEL_THREAD, FLAG_USER_MODE,
-    MAX_KERNEL_FRAMES, MAX_USER_FRAMES, ProcessEvent, SampleHeader, WalkEnd,
+    COMM_LEN, EXEC_FILENAME_LEN, EventKind, ExecEvent, MAX_KERNEL_FRAMES, MAX_USER_FRAMES,
+    NEIGHBOURS, NO_SYSTEM_CALL, ProcessEvent, SampleHeader, TaskAccount, WAKER_INTERRUPT,
+    WaitDetail, WalkEnd,
 };
 
 use crate::identity::ProcessKey;
@@ -32,6 +33,12 @@ pub enum Event<'a> {
         /// The path given to execve, cut at 255 bytes.
         filename: &'a [u8],
     },
+    /// A task waited.
+    Wait(Box<Wait<'a>>),
+    /// What woke a task, and the thread that was woken.
+    Waker(Sample<'a>, u32),
+    /// What a task did.
+    Account(Account<'a>),
     /// A process is gone.
     Exit {
         /// The process.
@@ -46,14 +53,8 @@ pub struct Sample<'a> {
     pub process: ProcessKey,
     /// Thread id.
     pub tid: u32,
-    /// Logical CPU.
-    pub cpu: u32,
     /// Thread name.
     pub comm: &'a [u8],
-    /// A kernel thread.
-    pub kernel_thread: bool,
-    /// The CPU was in user mode: the first user frame is exact, not a return address.
-    pub user_mode: bool,
     /// The user stack goes on beyond its last frame.
     pub truncated: bool,
     /// Growth of the CPU's stolen time, nanoseconds.
@@ -80,6 +81,72 @@ fn words(bytes: &[u8]) -> impl ExactSizeIterator<Item = u64> + '_ {
         .0
         .iter()
         .map(|word| u64::from_ne_bytes(*word))
+}
+
+/// A wait that was sampled.
+#[derive(Debug)]
+pub struct Wait<'a> {
+    /// Whose wait, and where.
+    pub sample: Sample<'a>,
+    /// `LEFT_*`, `HAS_QUOTA` and `USER_STACK_MISSED`.
+    pub flags: u32,
+    /// What it counts of blocked time, nanoseconds.
+    pub blocked_nanos: u64,
+    /// What it counts of time on run queues, nanoseconds.
+    pub queued_nanos: u64,
+    /// Who had the CPU meanwhile.
+    pub behind: Behind,
+    /// `TASK_*` (include/linux/sched.h).
+    pub task_state: u32,
+    /// System call that the task is in.
+    pub system_call: Option<i32>,
+    /// Its second and third argument.
+    pub arguments: [u64; 2],
+    /// Who woke it; `None` when nobody was seen.
+    pub waker: Option<Waker>,
+}
+
+/// Who woke a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waker {
+    /// A process.
+    Process(ProcessKey),
+    /// An interrupt.
+    Interrupt,
+}
+
+/// Who had the CPU while a task waited for it, nanoseconds of one wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Behind {
+    /// The whole of it.
+    pub queued: u64,
+    /// Nobody had to: a quota held the task back.
+    pub throttled: u64,
+    /// The same process, or an unnamed one of the same group.
+    pub own: u64,
+    /// Another process.
+    pub other: u64,
+    /// A kernel thread.
+    pub kernel: u64,
+    /// Nobody.
+    pub idle: u64,
+    /// Processes of `other`, with their parts; pid 0 for none.
+    pub others: [(ProcessKey, u64); NEIGHBOURS],
+}
+
+/// What a task did since the last account of it.
+#[derive(Debug)]
+pub struct Account<'a> {
+    /// The process.
+    pub process: ProcessKey,
+    /// Thread name.
+    pub comm: &'a [u8],
+    /// Switches away because it blocked.
+    pub voluntary: u64,
+    /// Switches away while it could have gone on.
+    pub involuntary: u64,
+    /// Time on run queues, nanoseconds.
+    pub queued_nanos: u64,
 }
 
 /// A cursor over the fields of a record.
@@ -113,6 +180,14 @@ pub fn parse(record: &[u8]) -> Option<Event<'_>> {
         sample(record).map(Event::Sample)
     } else if kind == EventKind::Stolen as u32 {
         sample(record).map(Event::Stolen)
+    } else if kind == EventKind::Wait as u32 {
+        wait(record).map(Box::new).map(Event::Wait)
+    } else if kind == EventKind::Waker as u32 {
+        let woken_tid = u32::from_ne_bytes(*record.get(WOKEN_TID..)?.first_chunk()?);
+        let waker = sample(record.get(size_of::<WaitDetail>()..)?)?;
+        Some(Event::Waker(waker, woken_tid))
+    } else if kind == EventKind::Account as u32 {
+        account(record).map(Event::Account)
     } else if kind == EventKind::Exec as u32 {
         exec(record)
     } else if kind == EventKind::Fork as u32 {
@@ -131,17 +206,115 @@ pub fn parse(record: &[u8]) -> Option<Event<'_>> {
 const _: () = assert!(size_of::<SampleHeader>() == 64);
 const _: () = assert!(size_of::<ProcessEvent>() == 32);
 const _: () = assert!(size_of::<ExecEvent>() == 288);
+const _: () = assert!(size_of::<WaitDetail>() == 208);
+const _: () = assert!(size_of::<TaskAccount>() == 64);
+
+/// Where a `WaitDetail` has the woken thread.
+const WOKEN_TID: usize = std::mem::offset_of!(WaitDetail, woken_tid);
+
+/// The first record of several that lie one after the other, as an iterator writes them, and the
+/// rest; `None` at the end, or when the record is not one that has a length.
+pub fn split_first(records: &[u8]) -> Option<(&[u8], &[u8])> {
+    let kind = Fields(records).u32()?;
+    let length = if kind == EventKind::Account as u32 {
+        size_of::<TaskAccount>()
+    } else if kind == EventKind::Wait as u32 {
+        let header = size_of::<WaitDetail>();
+        let mut counts = Fields(records.get(header + size_of::<SampleHeader>() - 8..)?);
+        let frames = counts.u32()?.saturating_add(counts.u32()?) as usize;
+        header + size_of::<SampleHeader>() + frames.checked_mul(8)?
+    } else {
+        return None;
+    };
+    records.split_at_checked(length)
+}
+
+const NOBODY: ProcessKey = ProcessKey {
+    pid: 0,
+    start_time_nanos: 0,
+};
+
+fn wait(record: &[u8]) -> Option<Wait<'_>> {
+    let (detail, rest) = record.split_at_checked(size_of::<WaitDetail>())?;
+    let mut fields = Fields(detail);
+    let _kind = fields.u32()?;
+    let flags = fields.u32()?;
+    let blocked_nanos = fields.u64()?;
+    let queued_nanos = fields.u64()?;
+    let mut behind = Behind {
+        queued: fields.u64()?,
+        throttled: fields.u64()?,
+        own: fields.u64()?,
+        other: fields.u64()?,
+        kernel: fields.u64()?,
+        idle: fields.u64()?,
+        others: [(NOBODY, 0); NEIGHBOURS],
+    };
+    for neighbour in &mut behind.others {
+        let pid = fields.u32()?;
+        let _reserved = fields.u32()?;
+        let start_time_nanos = fields.u64()?;
+        let process = ProcessKey {
+            pid,
+            start_time_nanos,
+        };
+        *neighbour = (process, fields.u64()?);
+    }
+    let task_state = fields.u32()?;
+    let system_call = fields.u32()?.cast_signed();
+    let waker_pid = fields.u32()?;
+    let _reserved = fields.u32()?;
+    let arguments = [fields.u64()?, fields.u64()?];
+    let waker = ProcessKey {
+        pid: waker_pid,
+        start_time_nanos: fields.u64()?,
+    };
+    Some(Wait {
+        sample: sample(rest)?,
+        flags,
+        blocked_nanos,
+        queued_nanos,
+        behind,
+        task_state,
+        arguments,
+        system_call: (system_call != NO_SYSTEM_CALL).then_some(system_call),
+        waker: match waker_pid {
+            0 => None,
+            WAKER_INTERRUPT => Some(Waker::Interrupt),
+            _ => Some(Waker::Process(waker)),
+        },
+    })
+}
+
+fn account(record: &[u8]) -> Option<Account<'_>> {
+    let mut fields = Fields(record);
+    let _kind = fields.u32()?;
+    let pid = fields.u32()?;
+    let _tid = fields.u32()?;
+    let _reserved = fields.u32()?;
+    let start_time_nanos = fields.u64()?;
+    Some(Account {
+        process: ProcessKey {
+            pid,
+            start_time_nanos,
+        },
+        voluntary: fields.u64()?,
+        involuntary: fields.u64()?,
+        queued_nanos: fields.u64()?,
+        comm: text(fields.take(COMM_LEN)?),
+    })
+}
 
 fn sample(record: &[u8]) -> Option<Sample<'_>> {
     let mut fields = Fields(record);
     let _kind = fields.u32()?;
-    let cpu = fields.u32()?;
+    let _cpu = fields.u32()?;
     let pid = fields.u32()?;
     let tid = fields.u32()?;
     let start_time_nanos = fields.u64()?;
     let stolen_nanos = fields.u64()?;
     let comm = text(fields.take(COMM_LEN)?);
-    let flags = fields.u32()?;
+    let _flags = fields.u32()?;
     let walk_end = fields.u32()?;
     let kernel_frames = fields.u32()? as usize;
     let user_frames = fields.u32()? as usize;
@@ -156,11 +329,8 @@ fn sample(record: &[u8]) -> Option<Sample<'_>> {
             start_time_nanos,
         },
         tid,
-        cpu,
         comm,
-        kernel_thread: flags & FLAG_KERNEL_THREAD != 0,
-        user_mode: flags & FLAG_USER_MODE != 0,
-        truncated: walk_end == WalkEnd::Truncated as u32,
+        truncated: walk_end == WalkEnd::Truncated as u32 || walk_end == WalkEnd::NotCurrent as u32,
         stolen_nanos,
         kernel,
         user,
@@ -217,7 +387,7 @@ mod tests {
         bytes.extend(7_u64.to_ne_bytes());
         bytes.extend(9_u64.to_ne_bytes());
         bytes.extend(*b"name\0\0\0\0\0\0\0\0\0\0\0\0");
-        for word in [FLAG_USER_MODE, WalkEnd::Truncated as u32, 1, 2] {
+        for word in [0, WalkEnd::Truncated as u32, 1, 2] {
             bytes.extend(word.to_ne_bytes());
         }
         for frame in [0xffff_ffff_8100_0000_u64, 0x1000, 0x2000] {
@@ -233,11 +403,11 @@ mod tests {
         let Some(Event::Sample(sample)) = parse(&record) else {
             panic!("not a sample");
         };
-        assert_eq!((sample.process.pid, sample.tid, sample.cpu), (42, 43, 1));
+        assert_eq!((sample.process.pid, sample.tid), (42, 43));
         assert_eq!(sample.process.start_time_nanos, 7);
         assert_eq!(sample.stolen_nanos, 9);
         assert_eq!(sample.comm, b"name");
-        assert!(sample.user_mode && sample.truncated && !sample.kernel_thread);
+        assert!(sample.truncated);
         assert_eq!(
             sample.kernel_frames().collect::<Vec<_>>(),
             [0xffff_ffff_8100_0000]

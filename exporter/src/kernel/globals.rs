@@ -3,9 +3,16 @@
 
 use std::collections::BTreeMap;
 
+use evenkeel_abi::StackHook;
+
 use super::{
-    btf::{Btf, MemberKind},
-    part::{self, Field, Shape},
+    btf::{Btf, BtfError, MemberKind},
+    part::{
+        self, Field, Shape,
+        network::DROP_REASON_FACT,
+        scheduler::{GROUP_FIELDS, QUOTA_FIELDS, THROTTLED_TIME_FIELDS, WAIT_FIELDS},
+    },
+    probe::Hook,
 };
 
 /// Offsets and facts of this kernel, by the name of the global that carries each.
@@ -29,6 +36,16 @@ impl Globals {
             }
         }
         globals.set_frame_pointer(btf);
+        part::syscalls::find_abi(btf, &mut globals);
+        globals.set_optional(btf);
+        for program in part::programs() {
+            if let Hook::Tracepoint(name) | Hook::Bursts(name) = program.hook
+                && btf.tracepoint_arguments(name).is_none()
+            {
+                let reason = format!("this kernel has no tracepoint {name}");
+                globals.missing.insert(program.name, reason);
+            }
+        }
         let arguments = |name, wanted| {
             let count = btf.tracepoint_arguments(name).unwrap_or(0);
             u64::from(count >= wanted)
@@ -38,9 +55,64 @@ impl Globals {
             "HAS_GROUP_DEAD_ARGUMENT",
             arguments("sched_process_exit", 2),
         );
+        globals.set(
+            "HAS_RETRANSMIT_ERROR_ARGUMENT",
+            arguments("tcp_retransmit_skb", 3),
+        );
+        if arguments("kfree_skb", 3) == 0 {
+            globals.refuse(
+                DROP_REASON_FACT,
+                "this kernel gives no reasons for dropped packets".into(),
+            );
+        }
         globals.set("RETURN_ADDRESS_MASK", return_address_mask());
         globals.set("USER_ADDRESS_LIMIT", 1 << 56);
         globals
+    }
+
+    /// Fields of another shape, and fields that there is another way without.
+    fn set_optional(&mut self, btf: &Btf) {
+        let mut set = |name, offset: Result<u32, BtfError>| match offset {
+            Ok(offset) => self.set(name, u64::from(offset)),
+            Err(error) => {
+                self.missing.insert(name, error.to_string());
+            }
+        };
+        set("TASK_COMM", btf.member_offset("task_struct", "comm"));
+        // x86-64 keeps the number in `orig_ax`, arm64 in `syscallno`.
+        let number = btf
+            .member_offset("pt_regs", "orig_ax")
+            .or_else(|_| btf.member_offset("pt_regs", "syscallno"));
+        set("REGS_SYSTEM_CALL", number);
+        for (name, register, index) in [("REGS_ARGUMENT_2", "si", 1), ("REGS_ARGUMENT_3", "dx", 2)]
+        {
+            let offset = btf.member_offset("pt_regs", register).or_else(|_| {
+                btf.member_offset("pt_regs", "regs")
+                    .map(|regs| regs + index * 8)
+            });
+            set(name, offset);
+        }
+        // Since 6.18 each task is throttled by itself.
+        if let Ok(offset) = btf.member_offset("task_struct", "throttled") {
+            self.set("TASK_THROTTLED", u64::from(offset));
+            self.set("HAS_THROTTLED", 1);
+        }
+        for (fact, fields) in [
+            ("HAS_TASK_GROUP", GROUP_FIELDS),
+            ("HAS_QUOTA_FIELDS", QUOTA_FIELDS),
+            ("HAS_THROTTLED_TIME", THROTTLED_TIME_FIELDS),
+            ("HAS_WAIT_FIELDS", WAIT_FIELDS),
+        ] {
+            self.set(fact, u64::from(self.lacking(fields).is_none()));
+        }
+        let hook = if btf.tracepoint_arguments("irq_work_entry").is_some() {
+            StackHook::Interrupt
+        } else if btf.tracepoint_arguments("sched_exit_tp").is_some() {
+            StackHook::Exit
+        } else {
+            StackHook::None
+        };
+        self.set("STACK_HOOK", hook as u64);
     }
 
     /// The frame pointer: `bp` on x86-64, register 29 on arm64.

@@ -1,12 +1,13 @@
 //! Loads the object and attaches its programs one by one; no failure sinks the rest.
 
-use std::{collections::HashMap, path::Path};
+use std::{collections::HashMap, path::Path, sync::Arc};
 
 use aya::{
     Ebpf, EbpfError, EbpfLoader,
     maps::{Map, MapData, RingBuf},
     programs::{BtfTracePoint, ProgramError},
 };
+use evenkeel_abi::{StackHook, WAITS_OFF_CPU, WAITS_RUN_QUEUE, WAITS_SCHEDULER};
 use evenkeel_otlp::scale_table::ScaleTables;
 
 use super::{
@@ -15,19 +16,36 @@ use super::{
     cpus,
     globals::Globals,
     map_memory,
-    mapped_array::{MappedArray, MappedArrayError},
+    mapped_array::{MappedArray, MappedArrayError, MappedWord},
     method::Method,
     object::{Object, ObjectError},
-    part,
+    part::{
+        self, Extent,
+        scheduler::{GROUP_FIELDS, WAIT_FIELDS},
+    },
     probe::{Hook, Program, State},
+    raw_tracepoint::RawTracepoint,
     sampling::Sampling,
+    self_interrupts::SelfInterrupts,
     self_test,
 };
-use crate::signal::{Signal, host::StealClock};
+use crate::signal::{Signal, host::StealClock, syscalls};
 
 /// Ring-buffer bytes for each CPU: two seconds of samples with the deepest stacks (99 Hz, 5 KiB)
 /// are 1 MiB; ordinary ones are 300 bytes.
 const RING_BYTES_PER_CPU: usize = 256 << 10;
+/// Programs without which it is not known whether a CPU is in an interrupt.
+const INTERRUPT_PROGRAMS: &[&str] = &[
+    "irq_handler_entry",
+    "irq_handler_exit",
+    "softirq_entry",
+    "softirq_exit",
+];
+
+/// Takes the user stacks of waits by another hook than the best one of this kernel (`interrupt`, `exit`
+/// or `none`). For the project's own tests, which compare them.
+const STACK_HOOK_VARIABLE: &str = "EVENKEEL_STACK_HOOK";
+
 /// Smallest and largest ring buffer.
 const RING_BYTES: std::ops::RangeInclusive<usize> = 1 << 20..=16 << 20;
 
@@ -67,6 +85,27 @@ pub struct CaptureSettings {
     pub frequency: u64,
     /// Signals that are on.
     pub signals: Vec<Signal>,
+    /// What is known of the steal clock.
+    pub steal_clock: StealClock,
+    /// Waiting of which one sample is taken, nanoseconds.
+    pub wait_period_nanos: u64,
+    /// Services and containers in focus.
+    pub focus_groups: usize,
+    /// Whether stacks of wakers are taken.
+    pub waker_stacks: bool,
+    /// Which system calls are measured one by one, and what that may cost.
+    pub syscalls: syscalls::Settings,
+}
+
+impl CaptureSettings {
+    fn extent(&self, cpus: usize) -> Extent<'_> {
+        Extent {
+            cpus,
+            focus_groups: self.focus_groups,
+            listed_calls: self.syscalls.listed.len(),
+            signals: &self.signals,
+        }
+    }
 }
 
 /// The kernel's side, running.
@@ -74,7 +113,8 @@ pub struct CaptureSettings {
 pub struct Kernel {
     ebpf: Ebpf,
     sampling: Sampling,
-    arrays: HashMap<&'static str, MappedArray>,
+    self_interrupts: SelfInterrupts,
+    arrays: HashMap<&'static str, Arc<MappedArray>>,
     programs: Vec<(&'static Program, State)>,
     basis: Basis,
     method: Method,
@@ -100,20 +140,21 @@ impl Kernel {
         let mut globals = Globals::from_btf(&btf);
         drop(btf);
         globals.set("WALK_USER_STACKS", 1);
-        globals.set(
-            "RUN_QUEUE",
-            u64::from(settings.signals.contains(&Signal::Scheduler)),
-        );
+        globals.set("FOCUS_USED", u64::from(settings.focus_groups > 0));
+        set_waits(&mut globals, settings);
+        let (steal_lacking, steal_doubt) = steal(&mut globals, settings);
+        let banks = part::banks(cpu_limit);
+        globals.set("BANK_MASK", u64::from(banks) - 1);
+        globals.set("BANKS_ARE_SHARED", u64::from(cpu_limit > banks as usize));
         globals.set(
             "DISK_BANKS_SHARED",
             u64::from(cpu_limit > evenkeel_abi::DISK_BANKS as usize),
         );
-        let sets = part::DISK_TABLE.entries(cpu_limit, &settings.signals);
+        let sets = part::DISK_TABLE.entries(&settings.extent(cpu_limit));
         globals.set(
             "DISK_TABLE_BLOCKS",
             u64::from(sets / evenkeel_abi::DISK_TABLE_BLOCK),
         );
-        let (steal_lacking, steal_doubt) = steal(&mut globals, settings, proc_root, sys_root);
         withdraw_dependents(&mut globals);
 
         let aya_btf = aya::Btf::from_sys_fs()?;
@@ -147,12 +188,13 @@ impl Kernel {
             sampling: &mut sampling,
         };
         let mut programs = Vec::new();
-        for program in part::programs() {
+        let has_a_place = |program: &&Program| program.has_a_place(&globals);
+        for program in part::programs().filter(has_a_place) {
             let wanted = |signal| settings.signals.contains(signal);
-            let state = if program.serves.iter().any(wanted) {
-                attach(program, &mut attaching)
-            } else {
+            let state = if !program.serves.iter().any(wanted) {
                 State::Off("not enabled".into())
+            } else {
+                attach(program, &mut attaching)
             };
             if let State::Failed(reason) = &state {
                 tracing::warn!(
@@ -179,14 +221,18 @@ impl Kernel {
             steal_doubt,
         };
         let map_bytes = map_memory::by_map(&ebpf, proc_root);
+        let mut self_interrupts = SelfInterrupts::new(ebpf.take_map("SELF_INTERRUPTS"));
+        if basis.globals.get("STACK_HOOK") == Some(StackHook::Interrupt as u64)
+            && let Some(reason) = self_interrupts.follow(&online)
+        {
+            tracing::warn!(reason, "Waits on some CPUs have no user stack.");
+        }
         let mut arrays = HashMap::new();
         for array in part::arrays().filter(|array| array.words > 0) {
-            let words = array.entries(cpu_limit, &settings.signals) * array.words;
+            let words = array.entries(&settings.extent(cpu_limit)) * array.words;
             let map = ebpf.take_map(array.name);
-            arrays.insert(
-                array.name,
-                MappedArray::new(array.name, map, words as usize)?,
-            );
+            let mapped = MappedArray::new(array.name, map, words as usize)?;
+            arrays.insert(array.name, Arc::new(mapped));
         }
         let events = ebpf
             .take_map("EVENTS")
@@ -202,6 +248,7 @@ impl Kernel {
         let kernel = Self {
             ebpf,
             sampling,
+            self_interrupts,
             arrays,
             programs,
             basis,
@@ -219,9 +266,17 @@ impl Kernel {
         let Self {
             ebpf,
             sampling,
+            self_interrupts,
             programs,
+            basis,
             ..
         } = self;
+        if basis.globals.get("STACK_HOOK") == Some(StackHook::Interrupt as u64)
+            && let Some(reason) = self_interrupts.follow(online)
+        {
+            tracing::debug!(reason, "Waits on some CPUs have no user stack.");
+        }
+        self_interrupts.drain();
         let Some((_, state)) = programs
             .iter_mut()
             .find(|(program, state)| program.hook == Hook::CpuClock && state.is_on())
@@ -254,7 +309,34 @@ impl Kernel {
 
     /// An array that kernel programs write (`kernel/part/`).
     pub fn array(&self, name: &str) -> Option<&MappedArray> {
-        self.arrays.get(name)
+        self.arrays.get(name).map(Arc::as_ref)
+    }
+
+    /// The same, for a thread that reads it by itself.
+    pub fn shared_array(&self, name: &str) -> Option<Arc<MappedArray>> {
+        self.arrays.get(name).cloned()
+    }
+
+    /// A word that kernel programs read and we write; it can be had once.
+    pub fn take_word(&mut self, name: &'static str) -> Result<MappedWord, MappedArrayError> {
+        MappedWord::new(name, self.ebpf.take_map(name))
+    }
+
+    /// A loaded program with the hook `Bursts`, for a thread that attaches and detaches it.
+    pub fn raw_tracepoint(&self, name: &str) -> Option<RawTracepoint> {
+        let program = self.ebpf.program(name)?;
+        RawTracepoint::new(program.fd().ok()?)
+    }
+
+    /// Notes what has become of a program.
+    pub fn report(&mut self, name: &str, reported: State) {
+        let program = self.programs.iter_mut();
+        if let Some((_, state)) = program
+            .into_iter()
+            .find(|(program, _)| program.name == name)
+        {
+            *state = reported;
+        }
     }
 
     /// A map of the object that is not mapped, to read it.
@@ -265,6 +347,11 @@ impl Kernel {
     /// A map of the object that is not mapped, such as a hash table.
     pub fn map_mut(&mut self, name: &str) -> Option<&mut Map> {
         self.ebpf.map_mut(name)
+    }
+
+    /// The same, for somebody else to keep.
+    pub fn take_map(&mut self, name: &str) -> Option<Map> {
+        self.ebpf.take_map(name)
     }
 
     /// Each program and what became of it.
@@ -297,6 +384,11 @@ impl Kernel {
         &self.map_bytes
     }
 
+    /// A program of the object.
+    pub(super) fn program_mut(&mut self, name: &str) -> Option<&mut aya::programs::Program> {
+        self.ebpf.program_mut(name)
+    }
+
     /// The loaded object, for run times and map sizes.
     pub(super) fn ebpf(&self) -> &Ebpf {
         &self.ebpf
@@ -315,7 +407,7 @@ fn load(
     let mut bounds = [u64::MAX; 64];
     bounds[..tables.bounds.len()].copy_from_slice(&tables.bounds);
     let self_pid = u64::from(std::process::id());
-    let banks = u32::try_from(cpu_limit).unwrap_or(u32::MAX);
+    let syscall_tables = part::syscalls::Tables::new(&settings.syscalls, cpu_limit);
     let ring_bytes = (cpu_limit * RING_BYTES_PER_CPU)
         .next_power_of_two()
         .clamp(*RING_BYTES.start(), *RING_BYTES.end());
@@ -330,10 +422,10 @@ fn load(
         .override_global("SCALE_FIRST", &tables.first, true)
         .override_global("SCALE_BOUNDS", &bounds, true)
         .override_global("SELF_PID", &self_pid, true)
-        .map_max_entries("STEAL_SEEN", banks)
         .map_max_entries("EVENTS", ring_bytes as u32);
+    syscall_tables.set(&mut loader);
     for array in part::arrays() {
-        loader.map_max_entries(array.name, array.entries(cpu_limit, &settings.signals));
+        loader.map_max_entries(array.name, array.entries(&settings.extent(cpu_limit)));
     }
     loader.load(&object.bytes)
 }
@@ -367,6 +459,37 @@ fn prove(
     findings
 }
 
+/// Which waits are measured, and how they are sampled.
+fn set_waits(globals: &mut Globals, settings: &CaptureSettings) {
+    let mut waits = 0;
+    for (signal, bit) in [
+        (Signal::OffCpu, WAITS_OFF_CPU),
+        (Signal::RunQueue, WAITS_RUN_QUEUE),
+        (Signal::Scheduler, WAITS_SCHEDULER),
+    ] {
+        if settings.signals.contains(&signal) {
+            waits |= bit;
+        }
+    }
+    globals.set("WAITS", waits);
+    // What an interrupt hits must not be taken for a waker.
+    let sees_interrupts = settings.signals.contains(&Signal::Interrupts)
+        && globals.lacking(INTERRUPT_PROGRAMS).is_none();
+    globals.set("HAS_INTERRUPT_STATE", u64::from(sees_interrupts));
+    globals.set("WAKER_STACKS", u64::from(settings.waker_stacks));
+    let period = settings.wait_period_nanos.max(1);
+    globals.set("WAIT_PERIOD", period);
+    globals.set("WAIT_PERIOD_RECIPROCAL", (1 << 52) / period);
+    if let Some(hook) = std::env::var_os(STACK_HOOK_VARIABLE) {
+        let hook = match hook.to_str() {
+            Some("interrupt") => StackHook::Interrupt,
+            Some("exit") => StackHook::Exit,
+            _ => StackHook::None,
+        };
+        globals.set("STACK_HOOK", hook as u64);
+    }
+}
+
 /// Turns off what rests on a field that is missing or did not prove right.
 fn withdraw_dependents(globals: &mut Globals) {
     if globals.lacking(STEAL_FIELDS).is_some() {
@@ -375,18 +498,20 @@ fn withdraw_dependents(globals: &mut Globals) {
     if globals.lacking(REGISTERS).is_some() {
         globals.set("WALK_USER_STACKS", 0);
     }
+    if globals.lacking(WAIT_FIELDS).is_some() {
+        globals.set("HAS_WAIT_FIELDS", 0);
+        globals.set("WAITS", 0);
+    }
+    if globals.lacking(GROUP_FIELDS).is_some() {
+        globals.set("HAS_TASK_GROUP", 0);
+    }
 }
 
 /// Why stolen time cannot be measured, and why a zero of it would say nothing; sets `HAS_STEAL`.
-fn steal(
-    globals: &mut Globals,
-    settings: &CaptureSettings,
-    proc_root: &Path,
-    sys_root: &Path,
-) -> (Option<String>, Option<String>) {
+fn steal(globals: &mut Globals, settings: &CaptureSettings) -> (Option<String>, Option<String>) {
     let mut lacking = globals.lacking(STEAL_FIELDS);
     let mut doubt = None;
-    match StealClock::detect(proc_root, sys_root) {
+    match settings.steal_clock {
         StealClock::Absent { reason } => lacking = Some(reason.into()),
         StealClock::Counted { .. } => {}
         StealClock::Unknown { reason } => {

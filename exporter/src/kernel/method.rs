@@ -18,7 +18,10 @@ const FALLBACKS: &[&str] = &[
     "HAS_PREV_STATE_ARGUMENT",
     "HAS_GROUP_DEAD_ARGUMENT",
     "WALK_USER_STACKS",
-    "RUN_QUEUE",
+    "WAITS",
+    "WAIT_PERIOD",
+    "STACK_HOOK",
+    "HAS_INTERRUPT_STATE",
 ];
 
 /// How a host measures.

@@ -6,6 +6,7 @@ pub mod btf;
 pub mod cpus;
 pub mod event;
 pub mod globals;
+pub mod iterator;
 pub mod loader;
 mod map_memory;
 pub mod mapped_array;
@@ -13,8 +14,10 @@ pub mod method;
 pub mod object;
 pub mod part;
 pub mod probe;
+pub mod raw_tracepoint;
 pub mod requirements;
 pub mod sampling;
+mod self_interrupts;
 pub mod self_test;
 
 pub use self::{

@@ -5,12 +5,13 @@
 
 use std::{collections::BTreeMap, fs, path::Path, thread, time::Duration};
 
-use evenkeel_abi::{SelfTest, SelfTestState};
-use procfs::FromRead as _;
-use procfs::process::Stat;
+use evenkeel_abi::{COMM_LEN, SelfTest, SelfTestState};
 
 use super::{globals::Globals, mapped_array::MappedArray};
-use crate::signal::host::Stat as HostStat;
+use crate::{
+    identity::stat::Stat,
+    signal::host::{Moment, Stat as HostStat},
+};
 
 /// Words of the `SELF_TEST` map.
 pub const WORDS: usize = size_of::<SelfTest>() / 8;
@@ -107,6 +108,10 @@ fn reading(map: &MappedArray) -> SelfTest {
     let (state, cpu) = halves(0);
     let (tid, pid) = halves(1);
     let (flags, task_state) = halves(2);
+    let (on_cpu, system_call) = halves(12);
+    let mut comm = [0; COMM_LEN];
+    comm[..8].copy_from_slice(&map.load(13).to_ne_bytes());
+    comm[8..].copy_from_slice(&map.load(14).to_ne_bytes());
     SelfTest {
         state,
         cpu,
@@ -119,9 +124,16 @@ fn reading(map: &MappedArray) -> SelfTest {
         instruction_pointer: map.load(5),
         stack_pointer: map.load(6),
         frame_pointer: map.load(7),
-        clock_nanos: map.load(8),
-        task_storage_nanos: map.load(9),
-        counter_nanos: map.load(10),
+        run_delay: map.load(8),
+        times_run: map.load(9),
+        last_queued: map.load(10),
+        run_queue_clock: map.load(11),
+        on_cpu,
+        system_call,
+        comm,
+        clock_nanos: map.load(15),
+        task_storage_nanos: map.load(16),
+        counter_nanos: map.load(17),
     }
 }
 
@@ -134,27 +146,49 @@ struct Expected {
     flags: u32,
     /// By CPU; absent where the kernel prints none.
     steal_nanos: BTreeMap<u32, u64>,
+    /// `/proc/thread-self/schedstat`: time on run queues and times run; absent where there is none.
+    waits: Option<(u64, u64)>,
+    comm: [u8; COMM_LEN],
+}
+
+/// The two last fields of a `schedstat`: nanoseconds on run queues, times run.
+fn parse_schedstat(text: &str) -> Option<(u64, u64)> {
+    let mut fields = text.split_ascii_whitespace().skip(1);
+    Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))
 }
 
 impl Expected {
     fn read(proc_root: &Path) -> Result<Self, SelfTestError> {
-        let path = proc_root.join("thread-self/stat");
-        let failed = |reason: String| SelfTestError::Proc {
+        let failed = |path: &Path, reason: String| SelfTestError::Proc {
             path: path.display().to_string(),
             reason,
         };
-        let text = fs::read(&path).map_err(|error| failed(error.to_string()))?;
-        let thread = Stat::from_read(text.as_slice()).map_err(|error| failed(error.to_string()))?;
-        let process =
-            fs::read(proc_root.join("self/stat")).map_err(|error| failed(error.to_string()))?;
-        let process =
-            Stat::from_read(process.as_slice()).map_err(|error| failed(error.to_string()))?;
+        let read = |file: &str| {
+            let path = proc_root.join(file);
+            let text = fs::read(&path).map_err(|error| failed(&path, error.to_string()))?;
+            Ok((path, text))
+        };
+        let (path, text) = read("thread-self/stat")?;
+        let unknown = |path: &Path| failed(path, "it is not in a known format".into());
+        let thread = Stat::parse(&text).ok_or_else(|| unknown(&path))?;
+        let (path, text) = read("self/stat")?;
+        let process = Stat::parse(&text).ok_or_else(|| unknown(&path))?;
         let ticks_per_second = rustix::param::clock_ticks_per_second();
-        let stat = fs::read(proc_root.join("stat")).map_err(|error| failed(error.to_string()))?;
+        let (_, stat) = read("stat")?;
+        let waits = fs::read_to_string(proc_root.join("thread-self/schedstat"))
+            .ok()
+            .and_then(|text| parse_schedstat(&text));
+        let (_, name) = read("thread-self/comm")?;
+        let mut comm = [0; COMM_LEN];
+        for (to, from) in comm.iter_mut().zip(name.trim_ascii_end()) {
+            *to = *from;
+        }
         Ok(Self {
-            tid: thread.pid.cast_unsigned(),
-            pid: process.pid.cast_unsigned(),
-            start_ticks: process.starttime,
+            waits,
+            comm,
+            tid: thread.pid,
+            pid: process.pid,
+            start_ticks: process.start_ticks,
             ticks_per_second,
             flags: thread.flags,
             steal_nanos: HostStat::parse(&stat)
@@ -219,6 +253,7 @@ fn compare(
             *steal,
         );
     }
+    compare_waits(read, expected, &mut check);
     // The thread is in `clone`, some frames below the caller of this function.
     check(
         "REGS_SP",
@@ -237,6 +272,48 @@ fn compare(
     wrong
 }
 
+/// The fields that waits are measured by. The thread runs, and may have waited since `schedstat` was
+/// read.
+fn compare_waits(
+    read: &SelfTest,
+    expected: &Expected,
+    check: &mut impl FnMut(&'static str, bool, u64, u64),
+) {
+    const SECOND: u64 = 1_000_000_000;
+    if let Some((run_delay, times_run)) = expected.waits {
+        let delayed = read.run_delay.wrapping_sub(run_delay);
+        check(
+            "TASK_RUN_DELAY",
+            delayed < 10 * SECOND,
+            read.run_delay,
+            run_delay,
+        );
+        let ran = read.times_run.wrapping_sub(times_run);
+        check("TASK_PCOUNT", ran < 10_000, read.times_run, times_run);
+    }
+    let last_queued = read.last_queued;
+    check("TASK_LAST_QUEUED", last_queued == 0, last_queued, 0);
+    let on_cpu = u64::from(read.on_cpu);
+    check("TASK_ON_CPU", on_cpu == 1, on_cpu, 1);
+    let number = u64::from(read.system_call);
+    let clone3 = 435;
+    // clone, fork and vfork on x86-64; clone on arm64.
+    let makes_tasks = [56, 57, 58, 220, clone3].contains(&number);
+    check("REGS_SYSTEM_CALL", makes_tasks, number, clone3);
+    let named = read.comm == expected.comm;
+    check(
+        "TASK_COMM",
+        named,
+        u64::from(read.comm[0]),
+        u64::from(expected.comm[0]),
+    );
+    // The clock begins at boot, give or take what firmware and hypervisor did to it.
+    let since_boot = Moment::now().since_boot_nanos;
+    let clock = read.run_queue_clock;
+    let plausible = clock > read.run_delay && clock < since_boot.saturating_add(3600 * SECOND);
+    check("RQ_CLOCK", plausible, clock, since_boot);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -250,6 +327,12 @@ mod tests {
             steal: 500_000_000,
             instruction_pointer: 0x7f00_0000_1000,
             stack_pointer: 0x7fff_0000_1000,
+            run_delay: 1_100,
+            times_run: 12,
+            run_queue_clock: 5_000,
+            on_cpu: 1,
+            system_call: 435,
+            comm: *b"main\0\0\0\0\0\0\0\0\0\0\0\0",
             ..SelfTest::default()
         };
         let expected = Expected {
@@ -259,6 +342,8 @@ mod tests {
             ticks_per_second: 100,
             flags: 0x40,
             steal_nanos: BTreeMap::from([(0, 500_000_000)]),
+            waits: Some((1_000, 10)),
+            comm: *b"main\0\0\0\0\0\0\0\0\0\0\0\0",
         };
         let mut globals = Globals::default();
         for name in [
@@ -268,6 +353,13 @@ mod tests {
             "TASK_START_BOOTTIME",
             "RQ_PREV_STEAL_TIME",
             "REGS_SP",
+            "TASK_RUN_DELAY",
+            "TASK_PCOUNT",
+            "TASK_LAST_QUEUED",
+            "TASK_ON_CPU",
+            "TASK_COMM",
+            "REGS_SYSTEM_CALL",
+            "RQ_CLOCK",
         ] {
             globals.set(name, 8);
         }
@@ -281,7 +373,14 @@ mod tests {
         let near = 0x7fff_0000_2000;
         assert_eq!(compare(&read, &expected, &globals, near), []);
         type Spoil = fn(&mut SelfTest);
-        let cases: [(&str, Spoil); 5] = [
+        let cases: [(&str, Spoil); 12] = [
+            ("TASK_RUN_DELAY", |read| read.run_delay = 999),
+            ("TASK_PCOUNT", |read| read.times_run = 1 << 40),
+            ("TASK_LAST_QUEUED", |read| read.last_queued = 7),
+            ("TASK_ON_CPU", |read| read.on_cpu = 2),
+            ("TASK_COMM", |read| read.comm[3] = b'x'),
+            ("REGS_SYSTEM_CALL", |read| read.system_call = 0),
+            ("RQ_CLOCK", |read| read.run_queue_clock = u64::MAX),
             ("TASK_PID", |read| read.tid = 12),
             ("TASK_FLAGS", |read| read.flags = 0),
             ("TASK_START_BOOTTIME", |read| read.start_time += 10_000_000),

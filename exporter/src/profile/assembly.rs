@@ -7,17 +7,20 @@ use std::{
 };
 
 use evenkeel_otlp::model::{
-    Attribute, Frame, Function, Line, Profile, ProfileGroup, ProfileKind, Resource, Sample,
-    ValueType,
+    Attribute, Frame, FrameType, Function, Line, Profile, ProfileGroup, ProfileKind, Resource,
+    Sample, ValueType,
 };
 use evenkeel_semconv::attribute;
 
 use super::{
+    cause::{Block, Cause},
     sample_table::{SampleKey, Samples},
-    stack::{IDLE, Place, RawFrame},
+    stack::{IDLE, Place, RawFrame, WOKEN_BY},
+    wait_reason,
 };
 use crate::{
     identity::Process,
+    signal::workload::ahead_name,
     symbol::{Address, Batch, Executable, Names, Symbolizer, SymbolizerCounters},
 };
 
@@ -31,6 +34,14 @@ const CPU: ValueType = ValueType {
 };
 const STOLEN: ValueType = ValueType {
     name: "stolen",
+    unit: "nanoseconds",
+};
+const OFF_CPU: ValueType = ValueType {
+    name: "off_cpu",
+    unit: "nanoseconds",
+};
+const RUN_QUEUE: ValueType = ValueType {
+    name: "run_queue",
     unit: "nanoseconds",
 };
 
@@ -49,6 +60,21 @@ pub struct AssemblySettings {
     pub on_cpu: bool,
     /// Whether there is a `stolen` profile.
     pub stolen: bool,
+    /// Whether there is an `off_cpu` profile.
+    pub off_cpu: bool,
+    /// Whether there is a `run_queue` profile.
+    pub run_queue: bool,
+    /// Waiting for which one wait is sampled.
+    pub wait_period: Duration,
+}
+
+/// What samples become.
+#[derive(Debug, Default)]
+pub struct Assembled {
+    /// The profiles, one group an owner.
+    pub profiles: Vec<ProfileGroup>,
+    /// Blocked nanoseconds by reason (`evenkeel.off_cpu.reason`).
+    pub blocked_nanos: BTreeMap<&'static str, u64>,
 }
 
 /// Turns samples into profiles.
@@ -92,11 +118,19 @@ impl Assembly {
         }
     }
 
-    /// The profiles of a window, one group an owner. `idle_stolen_nanos` is what was stolen while
-    /// CPUs were idle.
-    pub fn profiles(&self, samples: &Samples, idle_stolen_nanos: u64) -> Vec<ProfileGroup> {
+    fn wait_kind(&self, value_type: ValueType) -> ProfileKind {
+        ProfileKind {
+            sample_type: value_type,
+            period_type: value_type,
+            period: i64::try_from(self.settings.wait_period.as_nanos()).unwrap_or(i64::MAX),
+        }
+    }
+
+    /// The profiles of a window. `idle_stolen_nanos` is what was stolen while CPUs were idle.
+    pub fn profiles(&self, samples: &Samples, idle_stolen_nanos: u64) -> Assembled {
         let names = FrameNames::look_up(&samples.samples, &self.symbolizer);
         let mut groups: BTreeMap<*const Resource, Group> = BTreeMap::new();
+        let mut blocked_nanos = BTreeMap::new();
         let mut attributes = SampleAttributes::new(self.settings.pids);
         let mut stacks: HashMap<*const RawFrame, Arc<[Arc<Frame>]>> = HashMap::new();
         for (key, totals) in &samples.samples {
@@ -107,17 +141,33 @@ impl Assembly {
             let stack = stacks
                 .entry(key.stack.as_ptr())
                 .or_insert_with(|| names.stack(&key.stack));
+            let told = match &key.cause {
+                Cause::Running => Told::Nothing,
+                Cause::Blocked(block) => {
+                    let reason = wait_reason(block, &key.process, stack);
+                    *blocked_nanos.entry(reason).or_default() += totals.waited_nanos;
+                    let waker = block.waker.as_ref().map(|waker| waker.name().into());
+                    Told::Reason(reason, waker)
+                }
+                Cause::Queued(ahead) => Told::Behind(ahead_name(*ahead)),
+            };
             let mut push = |samples: &mut Vec<Sample>, wanted: bool, value: u64| {
                 if wanted && value > 0 {
                     samples.push(Sample {
                         stack: stack.clone(),
-                        attributes: attributes.of(key),
+                        attributes: attributes.of(key, &told),
                         value: i64::try_from(value).unwrap_or(i64::MAX),
                     });
                 }
             };
             push(&mut group.on_cpu, self.settings.on_cpu, totals.ticks);
             push(&mut group.stolen, self.settings.stolen, totals.stolen_nanos);
+            let waited = totals.waited_nanos;
+            match &key.cause {
+                Cause::Running => {}
+                Cause::Blocked(_) => push(&mut group.off_cpu, self.settings.off_cpu, waited),
+                Cause::Queued(_) => push(&mut group.run_queue, self.settings.run_queue, waited),
+            }
         }
         if self.settings.stolen && idle_stolen_nanos > 0 {
             groups
@@ -126,10 +176,19 @@ impl Assembly {
                 .stolen
                 .push(idle_sample(idle_stolen_nanos));
         }
-        groups
-            .into_values()
-            .filter_map(|group| group.finish(self.on_cpu_kind(), Self::stolen_kind()))
-            .collect()
+        let kinds = [
+            self.on_cpu_kind(),
+            Self::stolen_kind(),
+            self.wait_kind(OFF_CPU),
+            self.wait_kind(RUN_QUEUE),
+        ];
+        Assembled {
+            profiles: groups
+                .into_values()
+                .filter_map(|group| group.finish(kinds))
+                .collect(),
+            blocked_nanos,
+        }
     }
 }
 
@@ -138,6 +197,8 @@ struct Group {
     resource: Arc<Resource>,
     on_cpu: Vec<Sample>,
     stolen: Vec<Sample>,
+    off_cpu: Vec<Sample>,
+    run_queue: Vec<Sample>,
 }
 
 impl Group {
@@ -146,12 +207,17 @@ impl Group {
             resource: resource.clone(),
             on_cpu: Vec::new(),
             stolen: Vec::new(),
+            off_cpu: Vec::new(),
+            run_queue: Vec::new(),
         }
     }
 
-    fn finish(self, on_cpu: ProfileKind, stolen: ProfileKind) -> Option<ProfileGroup> {
-        let profiles: Vec<_> = [(on_cpu, self.on_cpu), (stolen, self.stolen)]
+    /// The profiles of the kinds on-CPU, stolen, off-CPU and run queue.
+    fn finish(self, kinds: [ProfileKind; 4]) -> Option<ProfileGroup> {
+        let samples = [self.on_cpu, self.stolen, self.off_cpu, self.run_queue];
+        let profiles: Vec<_> = kinds
             .into_iter()
+            .zip(samples)
             .filter(|(_, samples)| !samples.is_empty())
             .map(|(kind, samples)| Profile { kind, samples })
             .collect();
@@ -199,12 +265,49 @@ fn unnamed(address: u64) -> Frame {
         mapping: None,
         address,
         lines: Vec::new(),
-        frame_type: Some(evenkeel_otlp::model::FrameType::Native),
+        frame_type: Some(FrameType::Native),
     }
 }
 
-/// A process, by its one `Arc`, and a thread name.
-type Who = (*const Process, Option<Arc<str>>);
+/// What attributes say of a wait.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Told {
+    Nothing,
+    /// Why a task was blocked, and who woke it.
+    Reason(&'static str, Option<Arc<str>>),
+    /// Who had the CPU.
+    Behind(&'static str),
+}
+
+/// Why a task was blocked.
+fn wait_reason(block: &Block, process: &Process, stack: &[Arc<Frame>]) -> &'static str {
+    let is_kernel = |frame: &&Arc<Frame>| frame.frame_type == Some(FrameType::Kernel);
+    // What woke the task says nothing of why it slept.
+    let woken = stack.iter().rposition(|frame| {
+        frame
+            .lines
+            .iter()
+            .any(|line| *line.function.name == *WOKEN_BY)
+    });
+    let stack = &stack[woken.map_or(0, |marker| marker + 1)..];
+    let kernel_frames = stack.iter().take_while(is_kernel).count();
+    let (kernel, user) = stack.split_at(kernel_frames);
+    let names = wait_reason::Names {
+        kernel: function_names(kernel),
+        user: function_names(user),
+    };
+    wait_reason::reason(block, process.kernel_thread, &names)
+}
+
+/// Names of the functions of some frames, inlined ones first.
+fn function_names(frames: &[Arc<Frame>]) -> impl Iterator<Item = &str> + Clone {
+    frames
+        .iter()
+        .flat_map(|frame| frame.lines.iter().map(|line| &*line.function.name))
+}
+
+/// A process, by its one `Arc`, a thread name, and what is told of a wait.
+type Who = (*const Process, Option<Arc<str>>, Told);
 
 /// The attributes of samples, each list made once.
 struct SampleAttributes {
@@ -220,10 +323,10 @@ impl SampleAttributes {
         }
     }
 
-    fn of(&mut self, key: &SampleKey) -> Arc<[Attribute]> {
+    fn of(&mut self, key: &SampleKey, told: &Told) -> Arc<[Attribute]> {
         let pids = self.pids;
         self.known
-            .entry((Arc::as_ptr(&key.process), key.thread.clone()))
+            .entry((Arc::as_ptr(&key.process), key.thread.clone(), told.clone()))
             .or_insert_with(|| {
                 let process = &key.process;
                 let mut attributes = vec![
@@ -244,6 +347,18 @@ impl SampleAttributes {
                 }
                 if let Some(thread) = &key.thread {
                     attributes.push(Attribute::new(attribute::THREAD_NAME, thread.clone()));
+                }
+                match told {
+                    Told::Nothing => {}
+                    Told::Reason(reason, waker) => {
+                        attributes
+                            .push(Attribute::new(attribute::EVENKEEL_OFF_CPU_REASON, *reason));
+                        attributes.extend(waker.as_ref().map(|waker| {
+                            Attribute::new(attribute::EVENKEEL_OFF_CPU_WAKER, waker.clone())
+                        }));
+                    }
+                    Told::Behind(ahead) => attributes
+                        .push(Attribute::new(attribute::EVENKEEL_RUN_QUEUE_BEHIND, *ahead)),
                 }
                 attributes.sort();
                 attributes.into()

@@ -3,12 +3,15 @@
 
 mod address_spaces;
 mod assembly;
+mod cause;
 mod sample_table;
 mod stack;
+mod wait_reason;
 
 pub use self::{
     address_spaces::AddressSpaces,
-    assembly::{Assembly, AssemblySettings},
+    assembly::{Assembled, Assembly, AssemblySettings},
+    cause::{Ahead, Block, Cause, Futex, Waker},
     sample_table::{SampleKey, SampleTable, SampleTotals, Samples},
-    stack::{IDLE, NO_STACK, Place, RawFrame, Stack, TRUNCATED},
+    stack::{IDLE, NO_STACK, Place, RawFrame, Stack, TRUNCATED, WOKEN_BY},
 };

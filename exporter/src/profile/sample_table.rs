@@ -6,7 +6,10 @@ use std::{
     sync::Arc,
 };
 
-use super::stack::{RawFrame, Stack};
+use super::{
+    cause::Cause,
+    stack::{RawFrame, Stack},
+};
 use crate::identity::Process;
 
 /// Distinct samples kept in a window. At 99 Hz a node of 64 CPUs takes 64,000 samples in 10 s; a
@@ -24,6 +27,8 @@ pub struct SampleKey {
     pub process: Arc<Process>,
     /// Name of the thread, where threads are told apart.
     pub thread: Option<Arc<str>>,
+    /// What it is a sample of.
+    pub cause: Cause,
     /// The stack.
     pub stack: Stack,
 }
@@ -34,6 +39,7 @@ impl PartialEq for SampleKey {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.process, &other.process)
             && self.thread == other.thread
+            && self.cause == other.cause
             && self.stack == other.stack
     }
 }
@@ -44,6 +50,7 @@ impl Hash for SampleKey {
     fn hash<H: Hasher>(&self, state: &mut H) {
         Arc::as_ptr(&self.process).hash(state);
         self.thread.hash(state);
+        self.cause.hash(state);
         self.stack.hash(state);
     }
 }
@@ -55,6 +62,17 @@ pub struct SampleTotals {
     pub ticks: u64,
     /// Stolen nanoseconds.
     pub stolen_nanos: u64,
+    /// Nanoseconds of waiting.
+    pub waited_nanos: u64,
+}
+
+impl SampleTotals {
+    /// Adds.
+    pub fn add(&mut self, other: Self) {
+        self.ticks += other.ticks;
+        self.stolen_nanos += other.stolen_nanos;
+        self.waited_nanos += other.waited_nanos;
+    }
 }
 
 /// The samples of one window.
@@ -62,10 +80,10 @@ pub struct SampleTotals {
 pub struct Samples {
     /// Distinct samples and their totals.
     pub samples: Vec<(SampleKey, SampleTotals)>,
-    /// Ticks of samples that found no room in the table.
-    pub ticks_lost: u64,
-    /// Stolen nanoseconds of samples that found no room in the table.
-    pub stolen_nanos_lost: u64,
+    /// What found no room in the table.
+    pub lost: SampleTotals,
+    /// Samples of waits that found no room in the table.
+    pub waits_lost: u64,
 }
 
 /// Adds up samples until the window ends.
@@ -75,6 +93,7 @@ pub struct SampleTable {
     frames: usize,
     totals: HashMap<SampleKey, SampleTotals>,
     lost: SampleTotals,
+    waits_lost: u64,
 }
 
 impl SampleTable {
@@ -83,27 +102,32 @@ impl SampleTable {
         &mut self,
         process: &Arc<Process>,
         thread: Option<Arc<str>>,
+        cause: Cause,
         frames: &[RawFrame],
         totals: SampleTotals,
     ) {
         let Some(stack) = self.stack(frames) else {
-            self.lost.ticks += totals.ticks;
-            self.lost.stolen_nanos += totals.stolen_nanos;
+            self.lost.add(totals);
+            self.waits_lost += u64::from(cause != Cause::Running);
             return;
         };
         let full = self.totals.len() >= CAPACITY;
+        let waits = u64::from(cause != Cause::Running);
         let key = SampleKey {
             process: process.clone(),
             thread,
+            cause,
             stack,
         };
         let known = match self.totals.entry(key) {
             Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(_) if full => &mut self.lost,
+            Entry::Vacant(_) if full => {
+                self.waits_lost += waits;
+                &mut self.lost
+            }
             Entry::Vacant(free) => free.insert(SampleTotals::default()),
         };
-        known.ticks += totals.ticks;
-        known.stolen_nanos += totals.stolen_nanos;
+        known.add(totals);
     }
 
     /// The one copy of a stack; `None` when there is no room for another one.
@@ -124,11 +148,10 @@ impl SampleTable {
     pub fn take(&mut self) -> Samples {
         self.stacks.clear();
         self.frames = 0;
-        let lost = std::mem::take(&mut self.lost);
         Samples {
             samples: self.totals.drain().collect(),
-            ticks_lost: lost.ticks,
-            stolen_nanos_lost: lost.stolen_nanos,
+            lost: std::mem::take(&mut self.lost),
+            waits_lost: std::mem::take(&mut self.waits_lost),
         }
     }
 }
@@ -161,6 +184,7 @@ mod tests {
     const TICK: SampleTotals = SampleTotals {
         ticks: 1,
         stolen_nanos: 5,
+        waited_nanos: 0,
     };
 
     /// Equal samples are one with their sum; another stack, thread or process is another one.
@@ -170,11 +194,17 @@ mod tests {
         let mut marked = (*process).clone();
         marked.command_tree = true;
         let mut table = SampleTable::default();
-        table.add(&process, None, &[frame(1)], TICK);
-        table.add(&process, None, &[frame(1)], TICK);
-        table.add(&process, None, &[frame(2)], TICK);
-        table.add(&process, Some("worker".into()), &[frame(1)], TICK);
-        table.add(&Arc::new(marked), None, &[frame(1)], TICK);
+        table.add(&process, None, Cause::Running, &[frame(1)], TICK);
+        table.add(&process, None, Cause::Running, &[frame(1)], TICK);
+        table.add(&process, None, Cause::Running, &[frame(2)], TICK);
+        table.add(
+            &process,
+            Some("worker".into()),
+            Cause::Running,
+            &[frame(1)],
+            TICK,
+        );
+        table.add(&Arc::new(marked), None, Cause::Running, &[frame(1)], TICK);
         let mut ticks: Vec<_> = table
             .take()
             .samples
@@ -192,12 +222,12 @@ mod tests {
         let process = process();
         let mut table = SampleTable::default();
         for address in 0..CAPACITY as u64 + 10 {
-            table.add(&process, None, &[frame(address)], TICK);
+            table.add(&process, None, Cause::Running, &[frame(address)], TICK);
         }
-        table.add(&process, None, &[frame(0)], TICK);
+        table.add(&process, None, Cause::Running, &[frame(0)], TICK);
         let samples = table.take();
         assert_eq!(samples.samples.len(), CAPACITY);
-        assert_eq!((samples.ticks_lost, samples.stolen_nanos_lost), (10, 50));
+        assert_eq!((samples.lost.ticks, samples.lost.stolen_nanos), (10, 50));
         let kept: u64 = samples.samples.iter().map(|(_, totals)| totals.ticks).sum();
         assert_eq!(kept, CAPACITY as u64 + 1);
     }

@@ -82,6 +82,9 @@ impl RawFrame {
 /// Root of stacks whose outer frames were cut: all of them share it.
 pub const TRUNCATED: &str = "[truncated]";
 
+/// Between a stack and what woke the task that waited there.
+pub const WOKEN_BY: &str = "[woken by]";
+
 /// The only frame of stolen time that was found at a switch: whose it is is known, where is not.
 pub const NO_STACK: &str = "[no stack]";
 

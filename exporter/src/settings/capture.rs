@@ -2,8 +2,15 @@
 
 use std::{collections::HashSet, ops::RangeInclusive, time::Duration};
 
-use super::problem::{Problem, Problems};
-use crate::{capture::CaptureOptions, signal::Signal};
+use super::{
+    problem::{Problem, Problems},
+    syscalls::{SyscallArguments, syscall_settings},
+};
+use crate::{
+    capture::{CaptureOptions, FocusTarget},
+    kernel::part::focus::GROUPS as FOCUS_TARGETS,
+    signal::Signal,
+};
 
 /// Samples a second. Above 1,000 the samples themselves would be a load (5 µs each).
 const FREQUENCIES: RangeInclusive<u64> = 1..=1000;
@@ -13,6 +20,11 @@ const DEFAULT_FREQUENCY: u64 = 99;
 /// Pyroscope refuses profiles that began more than an hour ago.
 const WINDOWS: RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(600);
 const DEFAULT_WINDOW: Duration = Duration::from_secs(10);
+
+/// Waiting for which one sample is taken. Shorter periods cost more than they show: the kernel stretches
+/// them anyway where more than 150 samples a second would fall on a CPU.
+const WAIT_PERIODS: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_secs(1);
+const DEFAULT_WAIT_PERIOD: Duration = Duration::from_millis(10);
 
 /// Processes that can be named by `--pid`.
 const PIDS: usize = 1024;
@@ -36,6 +48,17 @@ pub struct CaptureArguments {
     /// [env: EVENKEEL_DISABLE]
     #[arg(long, value_name = "LIST")]
     pub disable: Option<String>,
+    /// Sample one wait for so much waiting, 1ms to 1s [default: 10ms] [env: EVENKEEL_WAIT_PERIOD]
+    #[arg(long, value_name = "TIME")]
+    pub wait_period: Option<String>,
+    /// Put the stack of who woke a blocked task above its own in the off_cpu profile
+    /// [env: EVENKEEL_WAKER_STACKS]
+    #[arg(long)]
+    pub waker_stacks: bool,
+    /// Services and containers with distributions of their own, up to 20: service=NAME or
+    /// container=ID; may be repeated or separated by commas [env: EVENKEEL_FOCUS]
+    #[arg(long, value_name = "TARGET", value_delimiter = ',')]
+    pub focus: Vec<String>,
     /// Keep profile samples of these processes only, separated by commas; metrics are of the whole
     /// node all the same
     #[arg(long, value_name = "PIDS")]
@@ -44,6 +67,9 @@ pub struct CaptureArguments {
     /// [env: EVENKEEL_LINES]
     #[arg(long)]
     pub lines: bool,
+    /// Options of the signal `syscalls`.
+    #[command(flatten)]
+    pub syscalls: SyscallArguments,
 }
 
 /// How much samples say of themselves.
@@ -92,6 +118,20 @@ pub fn capture_options(
             }
         },
     };
+    let wait_period = match given(
+        &arguments.wait_period,
+        "--wait-period",
+        "EVENKEEL_WAIT_PERIOD",
+    ) {
+        None => DEFAULT_WAIT_PERIOD,
+        Some((setting, value)) => match humantime::parse_duration(&value) {
+            Ok(period) if WAIT_PERIODS.contains(&period) => period,
+            _ => {
+                refuse(setting, &value, "a time from 1ms to 1s, such as 10ms");
+                DEFAULT_WAIT_PERIOD
+            }
+        },
+    };
     let mut list = |setting: Option<(&'static str, String)>| -> Option<Vec<Signal>> {
         let (setting, value) = setting?;
         if value.trim() == "all" {
@@ -116,6 +156,26 @@ pub fn capture_options(
         .filter(|signal| on.contains(signal) || signal.is_default() && !off.contains(signal))
         .collect();
 
+    let mut focus: Vec<FocusTarget> = Vec::new();
+    let (setting, targets) = if arguments.focus.is_empty() {
+        let value = lookup("EVENKEEL_FOCUS").unwrap_or_default();
+        let targets = value.split(',').filter(|target| !target.is_empty());
+        ("EVENKEEL_FOCUS", targets.map(str::to_owned).collect())
+    } else {
+        ("--focus", arguments.focus.clone())
+    };
+    for target in targets {
+        match target.trim().parse() {
+            Ok(parsed) if focus.contains(&parsed) => {}
+            Ok(parsed) if focus.len() < FOCUS_TARGETS => focus.push(parsed),
+            _ => refuse(
+                setting,
+                &target,
+                "service=NAME or container=ID with 12 or more hexadecimal digits, at most 20 of them",
+            ),
+        }
+    }
+
     let mut pids = HashSet::new();
     for pid in arguments.pid.iter().flat_map(|list| list.split(',')) {
         match pid.trim().parse::<u32>() {
@@ -125,17 +185,34 @@ pub fn capture_options(
             _ => refuse("--pid", pid, "a list of process ids, at most 1024"),
         }
     }
-    let lines = arguments.lines || {
-        let value = lookup("EVENKEEL_LINES").unwrap_or_default();
-        match value.as_str() {
-            "" | "0" | "false" => false,
-            "1" | "true" => true,
-            _ => {
-                refuse("EVENKEEL_LINES", &value, "true or false");
-                false
+    let mut is_set = |given: bool, variable: &str| {
+        given || {
+            let value = lookup(variable).unwrap_or_default();
+            match value.as_str() {
+                "" | "0" | "false" => false,
+                "1" | "true" => true,
+                _ => {
+                    refuse(variable, &value, "true or false");
+                    false
+                }
             }
         }
     };
+    let lines = is_set(arguments.lines, "EVENKEEL_LINES");
+    let waker_stacks = is_set(arguments.waker_stacks, "EVENKEEL_WAKER_STACKS");
+    let syscalls = syscall_settings(
+        given(
+            &arguments.syscalls.syscalls,
+            "--syscalls",
+            "EVENKEEL_SYSCALLS",
+        ),
+        given(
+            &arguments.syscalls.syscalls_budget,
+            "--syscalls-budget",
+            "EVENKEEL_SYSCALLS_BUDGET",
+        ),
+        problems,
+    );
     if signals.is_empty() {
         problems.push("every signal is turned off, so there is nothing to capture");
     }
@@ -143,8 +220,12 @@ pub fn capture_options(
         frequency,
         window,
         signals,
+        wait_period,
+        waker_stacks,
+        focus,
         pids,
         lines,
+        syscalls,
         detailed_samples: detail == Detail::Full,
     }
 }

@@ -1,14 +1,18 @@
 //! What is measured. One module a signal; the kernel's half is in `kernel/`.
 
 mod block_io;
+pub mod focus;
 pub mod host;
 mod interrupts;
 mod kind;
 mod network;
+mod off_cpu;
+mod run_queue;
 mod scheduler;
 pub mod status;
 pub mod stolen;
-mod syscalls;
+pub mod syscalls;
+pub mod workload;
 
 use std::fmt::Debug;
 
@@ -16,7 +20,8 @@ use evenkeel_otlp::model::{Attribute, Metric, Point, PointValue};
 use evenkeel_semconv::MetricDescriptor;
 
 pub use self::kind::{Signal, UnknownSignal};
-use crate::{identity::Roots, kernel::Kernel};
+pub use self::off_cpu::BlockedTime;
+use crate::{capture::CaptureOptions, identity::Roots, kernel::Kernel};
 
 const NANOS: f64 = 1e9;
 
@@ -24,6 +29,12 @@ const NANOS: f64 = 1e9;
 pub trait KernelSignal: Debug + Send {
     /// Which one it is.
     fn signal(&self) -> Signal;
+
+    /// What has to be started once the programs are attached.
+    fn start(&mut self, _kernel: &mut Kernel) {}
+
+    /// What has to be read at the end of a window, before [`Self::metrics`].
+    fn end_window(&mut self, _kernel: &mut Kernel) {}
 
     /// What has to be done every second.
     fn tick(&mut self, _kernel: &mut Kernel) {}
@@ -45,16 +56,20 @@ pub struct SignalAccount {
 }
 
 /// The signals of that kind that are on.
-pub fn kernel_signals(on: &[Signal], roots: &Roots) -> Vec<Box<dyn KernelSignal>> {
-    let all: [Box<dyn KernelSignal>; 5] = [
-        Box::new(scheduler::Scheduler),
-        Box::new(interrupts::Interrupts),
-        Box::new(network::Network),
-        Box::new(syscalls::Syscalls),
+pub fn kernel_signals(options: &CaptureOptions, roots: &Roots) -> Vec<Box<dyn KernelSignal>> {
+    let all: [Box<dyn KernelSignal>; 7] = [
+        Box::new(off_cpu::OffCpu),
+        Box::new(run_queue::RunQueue),
+        Box::new(scheduler::Scheduler {
+            wait_period_seconds: options.wait_period.as_secs_f64(),
+        }),
+        Box::new(interrupts::Interrupts::new(roots)),
+        Box::new(network::Network::new(roots)),
+        Box::new(syscalls::Syscalls::new(&options.syscalls, roots)),
         Box::new(block_io::BlockIo::new(roots)),
     ];
     all.into_iter()
-        .filter(|signal| on.contains(&signal.signal()))
+        .filter(|signal| options.signals.contains(&signal.signal()))
         .collect()
 }
 

@@ -24,13 +24,14 @@ use crate::{
 
 const STATES: [&str; 4] = [state::ATTACHED, state::PARTIAL, state::OFF, state::FAILED];
 
-const WALK_ENDS: [(WalkEnd, &str); 6] = [
+const WALK_ENDS: [(WalkEnd, &str); 7] = [
     (WalkEnd::Complete, end::COMPLETE),
     (WalkEnd::Truncated, end::TRUNCATED),
     (WalkEnd::BadFramePointer, end::BAD_FRAME_POINTER),
     (WalkEnd::ReadFault, end::READ_FAULT),
     (WalkEnd::BadReturnAddress, end::BAD_RETURN_ADDRESS),
     (WalkEnd::NoUserStack, end::NO_USER_STACK),
+    (WalkEnd::NotCurrent, end::NOT_CURRENT),
 ];
 
 /// Longest reason sent: the end of a verifier's log fits.
@@ -51,6 +52,10 @@ pub struct Account<'a> {
     pub symbols: Option<SymbolizerCounters>,
     /// What the sample tables had no room for, since the start.
     pub aggregation_lost: SampleTotals,
+    /// Samples of waits among that.
+    pub waits_lost: u64,
+    /// Walks over all tasks that failed.
+    pub walks_failed: u64,
     /// Metrics made from procfs, since the start.
     pub host_readings: u64,
     /// What the host signal refused.
@@ -210,8 +215,17 @@ impl Account<'_> {
             add(Signal::OnCpu, loss::AGGREGATION_FULL, ticks);
             let stolen = u64::from(self.aggregation_lost.stolen_nanos > 0);
             add(Signal::Stolen, loss::AGGREGATION_FULL, stolen);
+            for signal in [Signal::OffCpu, Signal::RunQueue] {
+                add(signal, loss::AGGREGATION_FULL, self.waits_lost);
+                add(signal, loss::READ_FAILED, self.walks_failed);
+            }
             let processes = &reader.processes;
-            for signal in [Signal::OnCpu, Signal::Stolen] {
+            for signal in [
+                Signal::OnCpu,
+                Signal::OffCpu,
+                Signal::RunQueue,
+                Signal::Stolen,
+            ] {
                 add(signal, loss::INVALID, reader.malformed);
                 add(signal, loss::PROCESS_UNKNOWN, processes.unidentified);
                 add(signal, loss::SERIES_FULL, processes.owners_refused);

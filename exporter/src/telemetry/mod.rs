@@ -17,11 +17,12 @@ mod process;
 mod views;
 
 use self::exporter::SinkExporter;
-use crate::deliver::{
-    Accounts, Export, HistogramAggregation, Outbox, Settings, Signal, TemporalityPreference,
-};
+use crate::deliver::{Accounts, Export, HistogramAggregation, Outbox, Settings, Signal};
 use bytes::Bytes;
-use evenkeel_otlp::model::{Resource, Value};
+use evenkeel_otlp::{
+    model::{Resource, Value},
+    temporality::TemporalityPreference,
+};
 use metrics_exporter_opentelemetry::Recorder;
 use opentelemetry::KeyValue;
 use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;

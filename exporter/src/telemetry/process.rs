@@ -1,6 +1,10 @@
 //! The agent's own use of CPU and memory.
 
-use procfs::{WithCurrentSystemInfo, process::Process};
+use std::fs;
+
+use rustix::param::{clock_ticks_per_second, page_size};
+
+use crate::identity::stat::Stat;
 
 /// What this process has used so far, from `/proc/self/stat`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -17,12 +21,14 @@ pub(super) struct Usage {
 impl Usage {
     /// Reads it; `None` where `/proc` is not mounted.
     pub(super) fn of_self() -> Option<Self> {
-        let stat = Process::myself().and_then(|process| process.stat()).ok()?;
-        let seconds = |ticks: u64| ticks as f64 / procfs::ticks_per_second() as f64;
+        let text = fs::read("/proc/self/stat").ok()?;
+        let stat = Stat::parse(&text)?;
+        let seconds = |ticks: u64| ticks as f64 / clock_ticks_per_second() as f64;
+        let resident_bytes = stat.resident_pages.checked_mul(page_size() as u64)?;
         Some(Self {
-            user_seconds: seconds(stat.utime),
-            system_seconds: seconds(stat.stime),
-            resident_bytes: i64::try_from(stat.rss_bytes().get()).ok()?,
+            user_seconds: seconds(stat.user_ticks),
+            system_seconds: seconds(stat.system_ticks),
+            resident_bytes: i64::try_from(resident_bytes).ok()?,
         })
     }
 }

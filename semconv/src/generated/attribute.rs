@@ -44,6 +44,9 @@ pub const EVENKEEL_BPF_OBJECT_HASH: &str = "evenkeel.bpf.object.hash";
 /// The sample belongs to the process tree of the recorded command.
 pub const EVENKEEL_COMMAND_TREE: &str = "evenkeel.command.tree";
 
+/// Why a task left the CPU.
+pub const EVENKEEL_CONTEXT_SWITCH_TYPE: &str = "evenkeel.context_switch.type";
+
 /// Why the task was put on the run queue.
 pub const EVENKEEL_CPU_RUN_QUEUE_ENQUEUE_REASON: &str = "evenkeel.cpu.run_queue.enqueue.reason";
 
@@ -59,11 +62,20 @@ pub const EVENKEEL_EXPORT_OUTCOME: &str = "evenkeel.export.outcome";
 /// The OTLP signal that was exported.
 pub const EVENKEEL_EXPORT_SIGNAL: &str = "evenkeel.export.signal";
 
+/// A service or container in focus, as the command line names it.
+pub const EVENKEEL_FOCUS_TARGET: &str = "evenkeel.focus.target";
+
 /// The name of a BPF helper function without its prefix.
 pub const EVENKEEL_HELPER_NAME: &str = "evenkeel.helper.name";
 
 /// The hypervisor that the host runs on.
 pub const EVENKEEL_HOST_HYPERVISOR_NAME: &str = "evenkeel.host.hypervisor.name";
+
+/// What kind of interrupt it is.
+pub const EVENKEEL_INTERRUPT_KIND: &str = "evenkeel.interrupt.kind";
+
+/// The name of the interrupt.
+pub const EVENKEEL_INTERRUPT_NAME: &str = "evenkeel.interrupt.name";
 
 /// The kernel release as `uname -r` prints it.
 pub const EVENKEEL_KERNEL_RELEASE: &str = "evenkeel.kernel.release";
@@ -83,6 +95,27 @@ pub const EVENKEEL_METHOD_CLOCK_COST: &str = "evenkeel.method.clock.cost";
 /// Lower-case hexadecimal hash over everything that can differ between two hosts that run the same BPF object.
 pub const EVENKEEL_METHOD_FINGERPRINT: &str = "evenkeel.method.fingerprint";
 
+/// Why the kernel dropped a packet, by its own name for it.
+pub const EVENKEEL_NETWORK_DROP_REASON: &str = "evenkeel.network.drop.reason";
+
+/// Where packets were received from a device's or CPU's queue.
+pub const EVENKEEL_NETWORK_POLL_CONTEXT: &str = "evenkeel.network.poll.context";
+
+/// How a poll for packets ended.
+pub const EVENKEEL_NETWORK_POLL_OUTCOME: &str = "evenkeel.network.poll.outcome";
+
+/// The queue that had no room.
+pub const EVENKEEL_NETWORK_QUEUE_DROP_REASON: &str = "evenkeel.network.queue.drop.reason";
+
+/// What was sent again.
+pub const EVENKEEL_NETWORK_TCP_RETRANSMISSION_KIND: &str = "evenkeel.network.tcp.retransmission.kind";
+
+/// What a blocked task waited for.
+pub const EVENKEEL_OFF_CPU_REASON: &str = "evenkeel.off_cpu.reason";
+
+/// The executable name of the process that ended the wait, or `\[interrupt\]`.
+pub const EVENKEEL_OFF_CPU_WAKER: &str = "evenkeel.off_cpu.waker";
+
 /// The resource that tasks waited for, as in `/proc/pressure`.
 pub const EVENKEEL_PRESSURE_RESOURCE: &str = "evenkeel.pressure.resource";
 
@@ -95,6 +128,12 @@ pub const EVENKEEL_PROGRAM_NAME: &str = "evenkeel.program.name";
 /// The command that was recorded, arguments separated by blanks.
 pub const EVENKEEL_RECORDING_COMMAND: &str = "evenkeel.recording.command";
 
+/// Who had the CPU while a ready task waited for it.
+pub const EVENKEEL_RUN_QUEUE_BEHIND: &str = "evenkeel.run_queue.behind";
+
+/// The service name of those that had the CPU, `\[kernel\]` or, for all beyond the worst three, `\[rest\]`.
+pub const EVENKEEL_RUN_QUEUE_NEIGHBOUR: &str = "evenkeel.run_queue.neighbour";
+
 /// The signal, as the command line names it.
 pub const EVENKEEL_SIGNAL_NAME: &str = "evenkeel.signal.name";
 
@@ -106,6 +145,21 @@ pub const EVENKEEL_SIGNAL_STATE: &str = "evenkeel.signal.state";
 
 /// How a walk of a user stack ended.
 pub const EVENKEEL_STACK_END: &str = "evenkeel.stack.end";
+
+/// How long a system call has been under way.
+pub const EVENKEEL_SYSCALL_AGE: &str = "evenkeel.syscall.age";
+
+/// The class of the error that a system call failed with.
+pub const EVENKEEL_SYSCALL_ERROR_CLASS: &str = "evenkeel.syscall.error.class";
+
+/// What a system call is about.
+pub const EVENKEEL_SYSCALL_FAMILY: &str = "evenkeel.syscall.family";
+
+/// The name of a system call, without prefix.
+pub const EVENKEEL_SYSCALL_NAME: &str = "evenkeel.syscall.name";
+
+/// Whether the call is measured, or only counted down.
+pub const EVENKEEL_SYSCALL_SAMPLED: &str = "evenkeel.syscall.sampled";
 
 /// The CPU architecture the host system is running on.
 pub const HOST_ARCH: &str = "host.arch";
@@ -124,6 +178,12 @@ pub const HOST_TYPE: &str = "host.type";
 
 /// The UID of the Pod.
 pub const K8S_POD_UID: &str = "k8s.pod.uid";
+
+/// The network interface name.
+pub const NETWORK_INTERFACE_NAME: &str = "network.interface.name";
+
+/// The network IO operation direction.
+pub const NETWORK_IO_DIRECTION: &str = "network.io.direction";
 
 /// Unique identifier for a particular build or compilation of the operating system.
 pub const OS_BUILD_ID: &str = "os.build_id";
@@ -273,6 +333,11 @@ pub static ALL: &[AttributeDescriptor] = &[
         kind: AttributeKind::Boolean,
     },
     AttributeDescriptor {
+        name: EVENKEEL_CONTEXT_SWITCH_TYPE,
+        description: "Why a task left the CPU.",
+        kind: AttributeKind::Enum(&["voluntary", "involuntary", "idle"]),
+    },
+    AttributeDescriptor {
         name: EVENKEEL_CPU_RUN_QUEUE_ENQUEUE_REASON,
         description: "Why the task was put on the run queue.",
         kind: AttributeKind::Enum(&["wakeup", "new", "preempted"]),
@@ -298,6 +363,11 @@ pub static ALL: &[AttributeDescriptor] = &[
         kind: AttributeKind::Enum(&["profiles", "metrics"]),
     },
     AttributeDescriptor {
+        name: EVENKEEL_FOCUS_TARGET,
+        description: "A service or container in focus, as the command line names it.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
         name: EVENKEEL_HELPER_NAME,
         description: "The name of a BPF helper function without its prefix.",
         kind: AttributeKind::String,
@@ -306,6 +376,16 @@ pub static ALL: &[AttributeDescriptor] = &[
         name: EVENKEEL_HOST_HYPERVISOR_NAME,
         description: "The hypervisor that the host runs on.",
         kind: AttributeKind::Enum(&["none", "kvm", "nitro", "hyperv", "xen", "vmware", "other"]),
+    },
+    AttributeDescriptor {
+        name: EVENKEEL_INTERRUPT_KIND,
+        description: "What kind of interrupt it is.",
+        kind: AttributeKind::Enum(&["device", "vector", "soft"]),
+    },
+    AttributeDescriptor {
+        name: EVENKEEL_INTERRUPT_NAME,
+        description: "The name of the interrupt.",
+        kind: AttributeKind::String,
     },
     AttributeDescriptor {
         name: EVENKEEL_KERNEL_RELEASE,
@@ -338,6 +418,41 @@ pub static ALL: &[AttributeDescriptor] = &[
         kind: AttributeKind::String,
     },
     AttributeDescriptor {
+        name: EVENKEEL_NETWORK_DROP_REASON,
+        description: "Why the kernel dropped a packet, by its own name for it.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
+        name: EVENKEEL_NETWORK_POLL_CONTEXT,
+        description: "Where packets were received from a device's or CPU's queue.",
+        kind: AttributeKind::Enum(&["soft_interrupt", "task"]),
+    },
+    AttributeDescriptor {
+        name: EVENKEEL_NETWORK_POLL_OUTCOME,
+        description: "How a poll for packets ended.",
+        kind: AttributeKind::Enum(&["done", "exhausted"]),
+    },
+    AttributeDescriptor {
+        name: EVENKEEL_NETWORK_QUEUE_DROP_REASON,
+        description: "The queue that had no room.",
+        kind: AttributeKind::Enum(&["cpu_backlog", "accept_queue", "listen", "tcp_backlog", "tcp_receive_queue", "udp_receive_queue", "udp_send_queue"]),
+    },
+    AttributeDescriptor {
+        name: EVENKEEL_NETWORK_TCP_RETRANSMISSION_KIND,
+        description: "What was sent again.",
+        kind: AttributeKind::Enum(&["data", "syn", "syn_ack"]),
+    },
+    AttributeDescriptor {
+        name: EVENKEEL_OFF_CPU_REASON,
+        description: "What a blocked task waited for.",
+        kind: AttributeKind::Enum(&["disk_io", "lock", "condition", "network", "timer", "pipe", "poll", "page_fault", "stopped", "child", "idle", "other"]),
+    },
+    AttributeDescriptor {
+        name: EVENKEEL_OFF_CPU_WAKER,
+        description: "The executable name of the process that ended the wait, or `[interrupt]`.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
         name: EVENKEEL_PRESSURE_RESOURCE,
         description: "The resource that tasks waited for, as in `/proc/pressure`.",
         kind: AttributeKind::Enum(&["cpu", "memory", "io", "irq"]),
@@ -358,6 +473,16 @@ pub static ALL: &[AttributeDescriptor] = &[
         kind: AttributeKind::String,
     },
     AttributeDescriptor {
+        name: EVENKEEL_RUN_QUEUE_BEHIND,
+        description: "Who had the CPU while a ready task waited for it.",
+        kind: AttributeKind::Enum(&["throttled", "own", "other", "kernel"]),
+    },
+    AttributeDescriptor {
+        name: EVENKEEL_RUN_QUEUE_NEIGHBOUR,
+        description: "The service name of those that had the CPU, `[kernel]` or, for all beyond the worst three, `[rest]`.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
         name: EVENKEEL_SIGNAL_NAME,
         description: "The signal, as the command line names it.",
         kind: AttributeKind::Enum(&["on_cpu", "off_cpu", "stolen", "run_queue", "scheduler", "host", "interrupts", "network", "syscalls", "block_io", "platform"]),
@@ -375,7 +500,32 @@ pub static ALL: &[AttributeDescriptor] = &[
     AttributeDescriptor {
         name: EVENKEEL_STACK_END,
         description: "How a walk of a user stack ended.",
-        kind: AttributeKind::Enum(&["complete", "truncated", "bad_frame_pointer", "read_fault", "bad_return_address", "no_user_stack"]),
+        kind: AttributeKind::Enum(&["complete", "truncated", "bad_frame_pointer", "read_fault", "bad_return_address", "no_user_stack", "not_current"]),
+    },
+    AttributeDescriptor {
+        name: EVENKEEL_SYSCALL_AGE,
+        description: "How long a system call has been under way.",
+        kind: AttributeKind::Enum(&["below_1ms", "below_10ms", "below_100ms", "below_1s", "below_10s", "below_1min", "above_1min", "unknown"]),
+    },
+    AttributeDescriptor {
+        name: EVENKEEL_SYSCALL_ERROR_CLASS,
+        description: "The class of the error that a system call failed with.",
+        kind: AttributeKind::Enum(&["would_block", "interrupted", "timed_out", "not_found", "exists", "not_permitted", "invalid", "exhausted", "busy", "connection", "io", "other"]),
+    },
+    AttributeDescriptor {
+        name: EVENKEEL_SYSCALL_FAMILY,
+        description: "What a system call is about.",
+        kind: AttributeKind::Enum(&["read", "write", "sync", "copy", "poll", "async_io", "network", "file", "memory", "process", "signal", "time", "lock", "ipc", "compat", "other"]),
+    },
+    AttributeDescriptor {
+        name: EVENKEEL_SYSCALL_NAME,
+        description: "The name of a system call, without prefix.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
+        name: EVENKEEL_SYSCALL_SAMPLED,
+        description: "Whether the call is measured, or only counted down.",
+        kind: AttributeKind::Boolean,
     },
     AttributeDescriptor {
         name: HOST_ARCH,
@@ -406,6 +556,16 @@ pub static ALL: &[AttributeDescriptor] = &[
         name: K8S_POD_UID,
         description: "The UID of the Pod.",
         kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
+        name: NETWORK_INTERFACE_NAME,
+        description: "The network interface name.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
+        name: NETWORK_IO_DIRECTION,
+        description: "The network IO operation direction.",
+        kind: AttributeKind::Enum(&["receive", "transmit"]),
     },
     AttributeDescriptor {
         name: OS_BUILD_ID,
@@ -598,6 +758,16 @@ pub mod value {
         pub const WRITE: &str = "write";
     }
 
+    /// Values of `evenkeel.context_switch.type`.
+    pub mod evenkeel_context_switch_type {
+        /// It blocked.
+        pub const VOLUNTARY: &str = "voluntary";
+        /// It could have gone on: its time was up, another task took its place, or it yielded.
+        pub const INVOLUNTARY: &str = "involuntary";
+        /// It was the idle task.
+        pub const IDLE: &str = "idle";
+    }
+
     /// Values of `evenkeel.cpu.run_queue.enqueue.reason`.
     pub mod evenkeel_cpu_run_queue_enqueue_reason {
         /// The task was woken.
@@ -658,6 +828,16 @@ pub mod value {
         pub const OTHER: &str = "other";
     }
 
+    /// Values of `evenkeel.interrupt.kind`.
+    pub mod evenkeel_interrupt_kind {
+        /// A hard interrupt of a device.
+        pub const DEVICE: &str = "device";
+        /// A vector of the CPU itself: its timer, and what CPUs send each other. x86 only; elsewhere these are interrupts of devices.
+        pub const VECTOR: &str = "vector";
+        /// A soft interrupt, on the way out of a hard one or in ksoftirqd.
+        pub const SOFT: &str = "soft";
+    }
+
     /// Values of `evenkeel.loss.reason`.
     pub mod evenkeel_loss_reason {
         /// The kernel map that sums up the events was full.
@@ -702,6 +882,78 @@ pub mod value {
         pub const VERY_SLOW: &str = "very_slow";
     }
 
+    /// Values of `evenkeel.network.poll.context`.
+    pub mod evenkeel_network_poll_context {
+        /// In the soft interrupt `net_rx`.
+        pub const SOFT_INTERRUPT: &str = "soft_interrupt";
+        /// In a task: busy polling, or the thread of a device.
+        pub const TASK: &str = "task";
+    }
+
+    /// Values of `evenkeel.network.poll.outcome`.
+    pub mod evenkeel_network_poll_outcome {
+        /// The queue was emptied.
+        pub const DONE: &str = "done";
+        /// The budget of packets was used up, and those that are left wait.
+        pub const EXHAUSTED: &str = "exhausted";
+    }
+
+    /// Values of `evenkeel.network.queue.drop.reason`.
+    pub mod evenkeel_network_queue_drop_reason {
+        /// The CPU's queue of received packets was full (`net.core.netdev_max_backlog`).
+        pub const CPU_BACKLOG: &str = "cpu_backlog";
+        /// The queue of connections that an application has not accepted was full.
+        pub const ACCEPT_QUEUE: &str = "accept_queue";
+        /// A connection was refused for another reason, such as want of memory.
+        pub const LISTEN: &str = "listen";
+        /// The queue of a TCP socket that its process is busy with was full.
+        pub const TCP_BACKLOG: &str = "tcp_backlog";
+        /// The receive queue of a TCP socket was full.
+        pub const TCP_RECEIVE_QUEUE: &str = "tcp_receive_queue";
+        /// The receive queue of a UDP socket was full.
+        pub const UDP_RECEIVE_QUEUE: &str = "udp_receive_queue";
+        /// The send queue of a UDP socket was full.
+        pub const UDP_SEND_QUEUE: &str = "udp_send_queue";
+    }
+
+    /// Values of `evenkeel.network.tcp.retransmission.kind`.
+    pub mod evenkeel_network_tcp_retransmission_kind {
+        /// Data or FIN of an established connection.
+        pub const DATA: &str = "data";
+        /// The SYN of a connection that is being made.
+        pub const SYN: &str = "syn";
+        /// The answer to a SYN.
+        pub const SYN_ACK: &str = "syn_ack";
+    }
+
+    /// Values of `evenkeel.off_cpu.reason`.
+    pub mod evenkeel_off_cpu_reason {
+        /// Block or file I/O.
+        pub const DISK_IO: &str = "disk_io";
+        /// A lock: a mutex, a semaphore, a file lock.
+        pub const LOCK: &str = "lock";
+        /// A condition variable, a queue or another futex that is no lock.
+        pub const CONDITION: &str = "condition";
+        /// A socket.
+        pub const NETWORK: &str = "network";
+        /// Time: a sleep or a timer.
+        pub const TIMER: &str = "timer";
+        /// A pipe or a terminal.
+        pub const PIPE: &str = "pipe";
+        /// Any of several files: poll, select, epoll.
+        pub const POLL: &str = "poll";
+        /// Memory: a page that had to be read or freed.
+        pub const PAGE_FAULT: &str = "page_fault";
+        /// A signal or a debugger stopped it.
+        pub const STOPPED: &str = "stopped";
+        /// The end of another process or thread.
+        pub const CHILD: &str = "child";
+        /// Work: it has nothing to do. Kernel threads in their main loops, and user threads that waited for a request or a condition the whole window.
+        pub const IDLE: &str = "idle";
+        /// Something else.
+        pub const OTHER: &str = "other";
+    }
+
     /// Values of `evenkeel.pressure.resource`.
     pub mod evenkeel_pressure_resource {
         /// CPU time.
@@ -720,6 +972,18 @@ pub mod value {
         pub const SOME: &str = "some";
         /// All non-idle tasks were stalled at once.
         pub const FULL: &str = "full";
+    }
+
+    /// Values of `evenkeel.run_queue.behind`.
+    pub mod evenkeel_run_queue_behind {
+        /// Nobody had to: the own CPU quota was used up.
+        pub const THROTTLED: &str = "throttled";
+        /// Tasks of the same process or container.
+        pub const OWN: &str = "own";
+        /// Tasks of another process or container.
+        pub const OTHER: &str = "other";
+        /// The kernel: its threads, or a CPU that woke up from idle.
+        pub const KERNEL: &str = "kernel";
     }
 
     /// Values of `evenkeel.signal.name`.
@@ -774,6 +1038,92 @@ pub mod value {
         pub const BAD_RETURN_ADDRESS: &str = "bad_return_address";
         /// There was no user stack: a kernel thread or a task that is exiting.
         pub const NO_USER_STACK: &str = "no_user_stack";
+        /// The task was not running, so that its user memory could not be read: its wait goes on, or nothing hit it when it returned.
+        pub const NOT_CURRENT: &str = "not_current";
+    }
+
+    /// Values of `evenkeel.syscall.age`.
+    pub mod evenkeel_syscall_age {
+        /// Below 1 ms.
+        pub const BELOW_1MS: &str = "below_1ms";
+        /// From 1 ms to below 10 ms.
+        pub const BELOW_10MS: &str = "below_10ms";
+        /// From 10 ms to below 100 ms.
+        pub const BELOW_100MS: &str = "below_100ms";
+        /// From 100 ms to below 1 s.
+        pub const BELOW_1S: &str = "below_1s";
+        /// From 1 s to below 10 s.
+        pub const BELOW_10S: &str = "below_10s";
+        /// From 10 s to below 1 min.
+        pub const BELOW_1MIN: &str = "below_1min";
+        /// 1 min or longer.
+        pub const ABOVE_1MIN: &str = "above_1min";
+        /// It was entered before it could be seen, or was not among those sampled.
+        pub const UNKNOWN: &str = "unknown";
+    }
+
+    /// Values of `evenkeel.syscall.error.class`.
+    pub mod evenkeel_syscall_error_class {
+        /// It could not be done at once: EAGAIN, EINPROGRESS.
+        pub const WOULD_BLOCK: &str = "would_block";
+        /// A signal came: EINTR, and calls that the kernel restarts after it.
+        pub const INTERRUPTED: &str = "interrupted";
+        /// The time was over: ETIMEDOUT.
+        pub const TIMED_OUT: &str = "timed_out";
+        /// There is no such file, process or device: ENOENT, ESRCH, ECHILD.
+        pub const NOT_FOUND: &str = "not_found";
+        /// It is there already or in the way: EEXIST, EADDRINUSE.
+        pub const EXISTS: &str = "exists";
+        /// EPERM, EACCES, EROFS.
+        pub const NOT_PERMITTED: &str = "not_permitted";
+        /// The call made no sense: EINVAL, EBADF, EFAULT, ENOSYS, EOPNOTSUPP.
+        pub const INVALID: &str = "invalid";
+        /// Memory, space or descriptors were used up: ENOMEM, ENOSPC, EMFILE.
+        pub const EXHAUSTED: &str = "exhausted";
+        /// Somebody else holds it: EBUSY, EDEADLK.
+        pub const BUSY: &str = "busy";
+        /// The other end or the way to it: ECONNREFUSED, ECONNRESET, EPIPE.
+        pub const CONNECTION: &str = "connection";
+        /// The device or file system failed: EIO, ESTALE.
+        pub const IO: &str = "io";
+        /// Any other error.
+        pub const OTHER: &str = "other";
+    }
+
+    /// Values of `evenkeel.syscall.family`.
+    pub mod evenkeel_syscall_family {
+        /// `read` and its kin, from whatever descriptor; directories and random numbers too.
+        pub const READ: &str = "read";
+        /// `write` and its kin, to whatever descriptor.
+        pub const WRITE: &str = "write";
+        /// Data to stable storage: `fsync`, `msync`, `sync`.
+        pub const SYNC: &str = "sync";
+        /// Data between two descriptors: `sendfile`, `splice`, `copy_file_range`.
+        pub const COPY: &str = "copy";
+        /// Waiting for descriptors: `epoll_wait`, `poll`, `select`, and what sets them up.
+        pub const POLL: &str = "poll";
+        /// `io_uring` and `io_submit`, and waiting for them.
+        pub const ASYNC_IO: &str = "async_io";
+        /// Sockets: connect, accept, send, receive, options.
+        pub const NETWORK: &str = "network";
+        /// Names, descriptors and attributes of files; mounts.
+        pub const FILE: &str = "file";
+        /// Address spaces: `mmap`, `brk`, `madvise`.
+        pub const MEMORY: &str = "memory";
+        /// Processes and threads, their identity, scheduling and limits; waiting for a child.
+        pub const PROCESS: &str = "process";
+        /// Sending, handling and waiting for signals.
+        pub const SIGNAL: &str = "signal";
+        /// Clocks, timers and sleeping.
+        pub const TIME: &str = "time";
+        /// `futex`, by which locks, condition variables and joins wait; `flock`.
+        pub const LOCK: &str = "lock";
+        /// Pipes, message queues, semaphores and shared memory.
+        pub const IPC: &str = "ipc";
+        /// Calls of the 32-bit ABI, which have other numbers.
+        pub const COMPAT: &str = "compat";
+        /// The rest, such as `ioctl`.
+        pub const OTHER: &str = "other";
     }
 
     /// Values of `host.arch`.
@@ -782,6 +1132,14 @@ pub mod value {
         pub const AMD64: &str = "amd64";
         /// `arm64`.
         pub const ARM64: &str = "arm64";
+    }
+
+    /// Values of `network.io.direction`.
+    pub mod network_io_direction {
+        /// `receive`.
+        pub const RECEIVE: &str = "receive";
+        /// `transmit`.
+        pub const TRANSMIT: &str = "transmit";
     }
 
     /// Values of `os.type`.

@@ -1,7 +1,5 @@
 //! Stacks that are deeper than other profilers keep.
 
-use std::time::Duration;
-
 use anyhow::{Result, ensure};
 use evenkeel_semconv::{
     attribute::{EVENKEEL_STACK_END, value::evenkeel_stack_end::TRUNCATED},
@@ -25,11 +23,7 @@ pub(crate) const TESTS: &[Test] = &[
 const MARKER: &str = "[truncated]";
 
 fn record(depth: &str) -> Result<Recording> {
-    let program = Workload::Recursion.build()?;
-    Recording::make(
-        &["--", &program.to_string_lossy(), depth, "5"],
-        Duration::from_secs(60),
-    )
+    Recording::of(Workload::Recursion, &[depth, "5"])
 }
 
 /// At least 98 % of the samples have `main`, then exactly 300 calls, then `bottom`.

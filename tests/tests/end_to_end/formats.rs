@@ -52,11 +52,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 fn recording() -> Result<&'static Recording> {
     static RECORDING: OnceLock<Result<Recording, String>> = OnceLock::new();
     let made = RECORDING.get_or_init(|| {
-        let make = || {
-            let program = Workload::Spinner.build()?;
-            Recording::make(&["--", &program.to_string_lossy(), "5"], LIMIT)
-        };
-        make().map_err(|error: anyhow::Error| format!("{error:#}"))
+        Recording::of(Workload::Spinner, &["5"]).map_err(|error| format!("{error:#}"))
     });
     match made {
         Ok(recording) => Ok(recording),

@@ -3,18 +3,27 @@
 //! One file a theme. All are one program, so that they run one after the other and close on one line.
 
 mod agent;
+mod blame;
 mod block_io;
 mod cli;
 mod collector;
 mod depth;
+mod focus;
 mod formats;
 mod harness;
+mod host;
+mod interrupts;
 mod names;
+mod network;
+mod off_cpu;
 mod on_cpu;
 mod record;
 mod refusal;
 mod run_queue;
 mod stolen;
+mod switches;
+mod syscalls;
+mod wait_reasons;
 
 use std::process::ExitCode;
 
@@ -30,7 +39,16 @@ fn main() -> ExitCode {
         depth::TESTS,
         names::TESTS,
         run_queue::TESTS,
+        off_cpu::TESTS,
+        wait_reasons::TESTS,
+        switches::TESTS,
+        blame::TESTS,
         stolen::TESTS,
+        syscalls::TESTS,
+        host::TESTS,
+        focus::TESTS,
+        interrupts::TESTS,
+        network::TESTS,
         block_io::TESTS,
         formats::TESTS,
         agent::TESTS,

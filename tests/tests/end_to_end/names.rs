@@ -41,8 +41,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 
 /// Records `workload` for five seconds and gives its own stacks.
 fn record(workload: Workload) -> Result<(Recording, Vec<Stack>)> {
-    let program = workload.build()?;
-    let recording = Recording::make(&["--", &program.to_string_lossy(), "5"], LIMIT)?;
+    let recording = Recording::of(workload, &["5"])?;
     let mut stacks = recording.folded("on_cpu")?;
     println!("by process: {}", processes(&stacks));
     stacks.retain(|stack| stack.process == workload.name());

@@ -6,8 +6,8 @@ use evenkeel_semconv::attribute::value::evenkeel_signal_state;
 
 use super::{
     super::{
+        listing::{Content, Listing},
         overview::Overview,
-        units::{grouped, saturated, seconds},
     },
     chart,
     escape::text,
@@ -25,29 +25,7 @@ pub(super) fn waits(overview: &Overview, out: &mut dyn Write) -> io::Result<()> 
          could run waited for a CPU; a bar for each doubling.</p>{}",
         chart::distribution(&all.distribution)
     )?;
-    let time = |value: Option<f64>| value.map_or_else(String::new, seconds);
-    let rows = overview.waits.iter().map(|waits| {
-        let d = &waits.distribution;
-        vec![
-            waits.reason.clone().unwrap_or_else(|| "(all)".to_owned()),
-            grouped(saturated(d.count())),
-            time(d.sum()),
-            time(d.quantile(0.5)),
-            time(d.quantile(0.9)),
-            time(d.quantile(0.99)),
-            time(d.quantile(0.999)),
-        ]
-    });
-    let columns = [
-        ("after", "name"),
-        ("waits", "number"),
-        ("in all", "number"),
-        ("p50", "number"),
-        ("p90", "number"),
-        ("p99", "number"),
-        ("p99.9", "number"),
-    ];
-    table("", &columns, rows, overview.waits.len(), out)?;
+    listing("", Listing::waits(overview), out)?;
     writeln!(out, "</section>")
 }
 
@@ -61,25 +39,7 @@ pub(super) fn platform(overview: &Overview, out: &mut dyn Write) -> io::Result<(
         write!(out, "<dt>{word}</dt><dd>{}</dd>", text(&value))?;
     }
     write!(out, "</dl></div><div><h2>Signals</h2>")?;
-    let count = |number: Option<i64>| number.map_or_else(|| "-".to_owned(), grouped);
-    let signals = overview.ordered_signals();
-    let rows = signals.iter().map(|signal| {
-        vec![
-            signal.name.clone(),
-            signal.state.clone(),
-            count(signal.events),
-            count(signal.lost),
-            signal.reason.clone().unwrap_or_default(),
-        ]
-    });
-    let columns = [
-        ("signal", "name"),
-        ("state", "name"),
-        ("events", "number"),
-        ("lost", "number"),
-        ("why", "reason"),
-    ];
-    table("", &columns, rows, signals.len(), out)?;
+    listing("", Listing::signals(overview), out)?;
     let missing = overview.missing();
     for line in &missing {
         write!(out, "<p class=\"bad\">{}</p>", text(line))?;
@@ -92,4 +52,30 @@ pub(super) fn platform(overview: &Overview, out: &mut dyn Write) -> io::Result<(
         write!(out, "<p class=\"good\">Nothing was lost.</p>")?;
     }
     writeln!(out, "</div></div></section>")
+}
+
+/// A table; nothing where there is none.
+pub(super) fn listing(
+    heading: &str,
+    listing: Option<Listing>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let Some(listing) = listing else {
+        return Ok(());
+    };
+    let columns: Vec<_> = listing
+        .columns
+        .iter()
+        .map(|(name, content)| {
+            let class = match content {
+                Content::Name => "name",
+                Content::Number => "number",
+                Content::Share => "share",
+                Content::Sentence => "reason",
+            };
+            (*name, class)
+        })
+        .collect();
+    let there = listing.rows.len();
+    table(heading, &columns, listing.rows.into_iter(), there, out)
 }

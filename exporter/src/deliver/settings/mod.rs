@@ -15,7 +15,7 @@ mod values;
 
 pub use self::{
     error::SettingError,
-    values::{Compression, HistogramAggregation, Protocol, TemporalityPreference},
+    values::{Compression, HistogramAggregation, Protocol},
 };
 
 use self::{
@@ -23,6 +23,7 @@ use self::{
     reader::{Given, Reader},
 };
 use crate::deliver::signal::Signal;
+use evenkeel_otlp::temporality::TemporalityPreference;
 use http::{HeaderMap, Uri};
 use rustls::ClientConfig;
 use std::{fmt, sync::Arc, time::Duration};
@@ -119,8 +120,8 @@ impl Settings {
 
         let temporality = reader.parse(
             "OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE",
-            TemporalityPreference::ALLOWED,
-            TemporalityPreference::parse,
+            values::TEMPORALITY_PREFERENCES,
+            values::temporality_preference,
         );
         let histogram_aggregation = reader.parse(
             "OTEL_EXPORTER_OTLP_METRICS_DEFAULT_HISTOGRAM_AGGREGATION",

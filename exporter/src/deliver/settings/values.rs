@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use evenkeel_otlp::temporality::TemporalityPreference;
+
 /// The OTLP transport.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Protocol {
@@ -63,29 +65,14 @@ impl Compression {
     }
 }
 
-/// Which temporality a metric point has, by instrument
-/// (`OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum TemporalityPreference {
-    /// Cumulative for all.
-    #[default]
-    Cumulative,
-    /// Delta for counters and histograms, cumulative for up-down counters.
-    Delta,
-    /// Delta for synchronous counters and histograms, cumulative for the rest.
-    LowMemory,
-}
+pub(super) const TEMPORALITY_PREFERENCES: &str = "cumulative, delta, lowmemory";
 
-impl TemporalityPreference {
-    pub(super) const ALLOWED: &'static str = "cumulative, delta, lowmemory";
-
-    pub(super) fn parse(text: &str) -> Result<Self, String> {
-        match text.to_ascii_lowercase().as_str() {
-            "cumulative" => Ok(Self::Cumulative),
-            "delta" => Ok(Self::Delta),
-            "lowmemory" => Ok(Self::LowMemory),
-            _ => Err("not a temporality preference".to_owned()),
-        }
+pub(super) fn temporality_preference(text: &str) -> Result<TemporalityPreference, String> {
+    match text.to_ascii_lowercase().as_str() {
+        "cumulative" => Ok(TemporalityPreference::Cumulative),
+        "delta" => Ok(TemporalityPreference::Delta),
+        "lowmemory" => Ok(TemporalityPreference::LowMemory),
+        _ => Err("not a temporality preference".to_owned()),
     }
 }
 

@@ -3,12 +3,13 @@
 //! `exporter-ebpf/src/`.
 
 mod block_io;
+pub mod focus;
 mod interrupts;
-mod network;
+pub(in crate::kernel) mod network;
 mod process;
 mod sampling;
-mod scheduler;
-mod syscalls;
+pub mod scheduler;
+pub mod syscalls;
 mod task;
 
 use super::probe::Program;
@@ -30,6 +31,7 @@ pub struct Part {
 const PARTS: &[&Part] = &[
     &task::PART,
     &process::PART,
+    &focus::PART,
     &scheduler::PART,
     &interrupts::PART,
     &network::PART,
@@ -83,6 +85,12 @@ pub enum Entries {
     Fixed(u32),
     /// So many for each number that a CPU can have.
     PerCpu(u32),
+    /// So many for each group in focus.
+    PerFocus(u32),
+    /// So many, and one for each listed system call, in each shard of `syscalls::shards`.
+    PerShard(u32),
+    /// So many for each of the [`banks`].
+    Banks(u32),
     /// So many for each four CPUs that there can be, up to so many times.
     PerFourCpus {
         /// Entries for four CPUs.
@@ -99,19 +107,55 @@ pub enum Entries {
     },
 }
 
+/// What the sizes of arrays follow.
+#[derive(Clone, Copy, Debug)]
+pub struct Extent<'a> {
+    /// Numbers that a CPU can have.
+    pub cpus: usize,
+    /// Services and containers in focus.
+    pub focus_groups: usize,
+    /// System calls that are measured one by one.
+    pub listed_calls: usize,
+    /// Signals that are on.
+    pub signals: &'a [Signal],
+}
+
+/// Most banks of an array that CPUs share: histograms of 11 KB for every CPU of a large host would
+/// be tens of megabytes, and among 16 banks two CPUs seldom write the same word at once.
+const MAX_BANKS: u32 = 16;
+
+/// Banks on a host with so many CPU numbers: a power of two, so that a CPU finds its own by a mask.
+pub fn banks(cpu_limit: usize) -> u32 {
+    u32::try_from(cpu_limit)
+        .unwrap_or(MAX_BANKS)
+        .clamp(1, MAX_BANKS)
+        .next_power_of_two()
+}
+
 impl ArrayMap {
-    /// Entries on a host with so many CPU numbers, when those signals are on.
-    pub fn entries(&self, cpu_limit: usize, on: &[Signal]) -> u32 {
-        if !self.serves.is_empty() && !self.serves.iter().any(|signal| on.contains(signal)) {
+    /// How many entries it has; at least one.
+    pub fn entries(&self, extent: &Extent<'_>) -> u32 {
+        let is_on = |signal| extent.signals.contains(signal);
+        if !self.serves.is_empty() && !self.serves.iter().any(is_on) {
             return 1;
         }
-        let cpus = u32::try_from(cpu_limit).unwrap_or(u32::MAX);
-        match self.entries {
+        let times = |entries: u32, count: usize| {
+            entries.saturating_mul(u32::try_from(count).unwrap_or(u32::MAX))
+        };
+        let cpus = u32::try_from(extent.cpus).unwrap_or(u32::MAX);
+        let entries = match self.entries {
             Entries::Fixed(entries) => entries,
-            Entries::PerCpu(entries) => entries.saturating_mul(cpus),
+            Entries::PerCpu(entries) => times(entries, extent.cpus),
+            Entries::PerFocus(entries) => times(entries, extent.focus_groups),
+            Entries::PerShard(entries) => times(
+                entries + extent.listed_calls as u32,
+                syscalls::shards(extent.cpus),
+            ),
+            Entries::Banks(entries) => entries.saturating_mul(banks(extent.cpus)),
             Entries::PerFourCpus { entries, limit } => entries * cpus.div_ceil(4).clamp(1, limit),
             Entries::Banked { entries, banks } => entries.saturating_mul(cpus.min(banks)),
-        }
+        };
+        entries.max(1)
     }
 }
 
@@ -148,6 +192,27 @@ mod tests {
         assert_eq!(unique.len(), names.len());
     }
 
+    /// Every CPU has a bank to itself up to 16; beyond that they share, and memory stays bounded.
+    #[test]
+    fn banks_are_bounded() {
+        let counts = [0, 1, 2, 3, 8, 16, 17, 4096].map(banks);
+        assert_eq!(counts, [1, 1, 2, 4, 8, 16, 16, 16]);
+        let array = ArrayMap {
+            name: "X",
+            entries: Entries::Banks(5),
+            words: 1,
+            serves: &[],
+        };
+        let extent = |cpus| Extent {
+            cpus,
+            focus_groups: 0,
+            listed_calls: 0,
+            signals: &[],
+        };
+        assert_eq!(array.entries(&extent(3)), 20);
+        assert_eq!(array.entries(&extent(4096)), 80);
+    }
+
     /// The arrays of a signal that is off take no memory.
     #[test]
     fn arrays_follow_the_signals() {
@@ -157,8 +222,20 @@ mod tests {
             words: 2,
             serves: &[Signal::Scheduler],
         };
-        assert_eq!(array.entries(8, &[Signal::Scheduler]), 24);
-        assert_eq!(array.entries(8, &[Signal::Host]), 1);
+        let extent = |signals| Extent {
+            cpus: 8,
+            focus_groups: 0,
+            listed_calls: 0,
+            signals,
+        };
+        assert_eq!(array.entries(&extent(&[Signal::Scheduler])), 24);
+        assert_eq!(array.entries(&extent(&[Signal::Host])), 1);
+        let of = |cpus| Extent {
+            cpus,
+            focus_groups: 0,
+            listed_calls: 0,
+            signals: &[Signal::Scheduler],
+        };
         let growing = ArrayMap {
             entries: Entries::PerFourCpus {
                 entries: 5,
@@ -166,9 +243,9 @@ mod tests {
             },
             ..array
         };
-        assert_eq!(growing.entries(2, &[Signal::Scheduler]), 5);
-        assert_eq!(growing.entries(5, &[Signal::Scheduler]), 10);
-        assert_eq!(growing.entries(64, &[Signal::Scheduler]), 15);
+        assert_eq!(growing.entries(&of(2)), 5);
+        assert_eq!(growing.entries(&of(5)), 10);
+        assert_eq!(growing.entries(&of(64)), 15);
         let banked = ArrayMap {
             entries: Entries::Banked {
                 entries: 3,
@@ -176,7 +253,7 @@ mod tests {
             },
             ..array
         };
-        assert_eq!(banked.entries(2, &[Signal::Scheduler]), 6);
-        assert_eq!(banked.entries(64, &[Signal::Scheduler]), 12);
+        assert_eq!(banked.entries(&of(2)), 6);
+        assert_eq!(banked.entries(&of(64)), 12);
     }
 }

@@ -70,7 +70,7 @@ impl Depths {
                 PointValue::Histogram(depth.clone()),
             )
         });
-        metric(&metric::EVENKEEL_DISK_OPERATION_IN_FLIGHT, points.collect())
+        metric(&metric::EVENKEEL_DISK_OPERATION_DEPTH, points.collect())
     }
 }
 

@@ -11,7 +11,7 @@ pub struct Losses {
     pub invalid: u64,
     /// Values that went back or grew faster than time; the series shows what is possible.
     pub out_of_range: u64,
-    /// CPUs beyond the bound on series.
+    /// Disks and interfaces beyond the bound on series.
     pub series_full: u64,
     /// Readings that came so late that they say nothing about single seconds.
     pub late: u64,

@@ -1,14 +1,17 @@
 //! The host signal: what the kernel itself counts, read from procfs.
 //!
 //! `/proc/stat` is known to go back, to jump and to lie (`docs/signals.md`): every number goes
-//! through a stream that keeps the published series monotone and counts what it refused.
-//! The `procfs` crate is not used here: it fails on a `/proc/pressure` file with one line (CPU
-//! before Linux 5.13, IRQ), and panics on a cut one.
+//! through a stream that keeps the published series monotone and counts what it refused. Disks and
+//! interfaces come and go: theirs are in `device`.
 
+mod device;
+mod disks;
+mod interfaces;
 mod losses;
 mod moment;
 mod pressure;
 mod sampler;
+mod schedstat;
 mod stat;
 mod steal_clock;
 mod stolen;
@@ -45,6 +48,12 @@ fn digits(text: &[u8]) -> Option<u64> {
         return None;
     }
     std::str::from_utf8(text).ok()?.parse().ok()
+}
+
+/// The words of a line.
+fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
+    line.split(u8::is_ascii_whitespace)
+        .filter(|word| !word.is_empty())
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use evenkeel_semconv::attribute::value::{
 
 use super::digits;
 
-/// A series: file below `/proc/pressure`, `evenkeel.pressure.resource`, line,
+/// A series: file, `evenkeel.pressure.resource`, line,
 /// `evenkeel.pressure.scope`.
 pub(super) struct Line {
     pub(super) file: &'static str,
@@ -36,12 +36,12 @@ const fn line(
 /// is printed since Linux 5.13 for the sake of old parsers, is not defined at this level and always
 /// 0; the IRQ file has only `full`.
 pub(super) const LINES: [Line; 6] = [
-    line("cpu", resource::CPU, SOME, scope::SOME),
-    line("memory", resource::MEMORY, SOME, scope::SOME),
-    line("memory", resource::MEMORY, FULL, scope::FULL),
-    line("io", resource::IO, SOME, scope::SOME),
-    line("io", resource::IO, FULL, scope::FULL),
-    line("irq", resource::IRQ, FULL, scope::FULL),
+    line("pressure/cpu", resource::CPU, SOME, scope::SOME),
+    line("pressure/memory", resource::MEMORY, SOME, scope::SOME),
+    line("pressure/memory", resource::MEMORY, FULL, scope::FULL),
+    line("pressure/io", resource::IO, SOME, scope::SOME),
+    line("pressure/io", resource::IO, FULL, scope::FULL),
+    line("pressure/irq", resource::IRQ, FULL, scope::FULL),
 ];
 
 /// Total stall time of a line in microseconds; `None` where the file has no such whole line.

@@ -1,31 +1,30 @@
 //! From the files to metrics.
 
 use std::{
-    collections::BTreeMap,
     io,
     path::{Path, PathBuf},
 };
 
 use evenkeel_otlp::model::{Attribute, Metric, Point, PointValue};
-use evenkeel_semconv::{MetricDescriptor, attribute, metric};
+use evenkeel_semconv::{attribute, metric};
 
 use super::{
     CpuTicks, Losses, Moment, Stat, StealClock,
+    disks::Disks,
+    interfaces::Interfaces,
     pressure::{self, LINES},
     read,
+    schedstat::CpuWaits,
     stat::{IDLE, IOWAIT, MODES, STEAL},
     stream::{Limits, Step, Stream},
 };
-
-/// CPUs with series of their own: eight modes each make 8 192 points.
-const MAX_SERIES_CPUS: usize = 1024;
+use crate::signal::metric;
 
 /// The kernel folds pressure totals every two seconds; one more for the clocks.
 const PRESSURE_LIMITS: Limits = Limits {
     per_second: 1_000_000,
     slack: 3_000_000,
     backlash: 0,
-    restarts: false,
 };
 
 /// The series of one `cpu` line.
@@ -37,46 +36,41 @@ pub struct HostSampler {
     proc_root: PathBuf,
     boot_unix_nanos: u64,
     ticks_per_second: u64,
-    per_cpu: bool,
     steal_clock: StealClock,
     total: ModeStreams,
-    cpus: BTreeMap<u32, ModeStreams>,
     /// CPUs online at the last sample.
     cpu_count: u64,
     context_switches: Option<Stream>,
     pressure: [Option<Stream>; LINES.len()],
+    waits: CpuWaits,
+    disks: Disks,
+    interfaces: Interfaces,
     losses: Losses,
     buffer: Vec<u8>,
 }
 
 impl HostSampler {
-    /// A sampler of the files below `proc_root`, with totals over all CPUs. The series start at
-    /// boot, whose time is taken here once.
+    /// A sampler of the files below `proc_root`, with totals over all CPUs; of `sys_root` it asks
+    /// what kind an interface is. The series start at boot, whose time is taken here once.
     #[must_use]
-    pub fn new(proc_root: &Path) -> Self {
+    pub fn new(proc_root: &Path, sys_root: &Path) -> Self {
         Self {
             proc_root: proc_root.to_owned(),
             boot_unix_nanos: Moment::now().boot_unix_nanos(),
             ticks_per_second: rustix::param::clock_ticks_per_second(),
-            per_cpu: false,
             steal_clock: StealClock::Unknown {
                 reason: "not looked for",
             },
             total: ModeStreams::default(),
-            cpus: BTreeMap::new(),
             cpu_count: 0,
             context_switches: None,
             pressure: Default::default(),
+            waits: CpuWaits::default(),
+            disks: Disks::new(),
+            interfaces: Interfaces::new(sys_root),
             losses: Losses::default(),
             buffer: Vec::new(),
         }
-    }
-
-    /// Times by CPU (`cpu.logical_number`) in place of the totals, whose sum they are.
-    #[must_use]
-    pub fn with_per_cpu(mut self, per_cpu: bool) -> Self {
-        self.per_cpu = per_cpu;
-        self
     }
 
     /// Whether stolen time is measured here; without this it is published once it is above zero.
@@ -98,7 +92,7 @@ impl HostSampler {
     }
 
     pub(super) fn sample_at(&mut self, now: Moment) -> Vec<Metric> {
-        let mut metrics = Vec::with_capacity(5);
+        let mut metrics = Vec::with_capacity(16);
         if self.read("stat") {
             let stat = Stat::parse(&self.buffer);
             self.losses.invalid += stat.invalid;
@@ -108,6 +102,17 @@ impl HostSampler {
         }
         metrics.extend(self.uptime());
         metrics.extend(self.pressure(now));
+        metrics.extend(self.waits());
+        let boot = self.boot_unix_nanos;
+        if self.read_if_there("diskstats") {
+            self.disks.take(&self.buffer, now, boot, &mut self.losses);
+            metrics.extend(self.disks.metrics(boot));
+        }
+        if self.read_interfaces() {
+            self.interfaces
+                .take(&self.buffer, now, boot, &mut self.losses);
+            metrics.extend(self.interfaces.metrics());
+        }
         metrics
     }
 
@@ -123,22 +128,9 @@ impl HostSampler {
         // A CPU that went offline in between still counted for a part of the time.
         let counted = online.max(self.cpu_count);
         self.cpu_count = online;
-        let mut points = Vec::new();
-        if self.per_cpu {
-            for (cpu, ticks) in &stat.cpus {
-                if self.cpus.len() >= MAX_SERIES_CPUS && !self.cpus.contains_key(cpu) {
-                    self.losses.series_full += 1;
-                    continue;
-                }
-                let streams = self.cpus.remove(cpu).unwrap_or_default();
-                let streams = self.advance(streams, ticks, now, 1, true);
-                self.publish(&mut points, &streams, ticks, Some(*cpu));
-                self.cpus.insert(*cpu, streams);
-            }
-        } else if let Some(ticks) = &stat.total {
-            self.total = self.advance(self.total, ticks, now, counted, false);
-            self.publish(&mut points, &self.total, ticks, None);
-        }
+        let ticks = stat.total?;
+        self.total = self.advance(self.total, &ticks, now, counted);
+        let points = self.publish(&self.total, &ticks);
         metric(&metric::SYSTEM_CPU_TIME, points)
     }
 
@@ -149,7 +141,6 @@ impl HostSampler {
         ticks: &CpuTicks,
         now: Moment,
         cpus: u64,
-        restarts: bool,
     ) -> ModeStreams {
         for (mode, (stream, raw)) in streams.iter_mut().zip(ticks.columns).enumerate() {
             let Some(raw) = raw else { continue };
@@ -160,7 +151,6 @@ impl HostSampler {
                 per_second: self.ticks_per_second.saturating_mul(cpus),
                 slack: self.ticks_per_second.saturating_mul(cpus) / 10,
                 backlash: if trembles { self.ticks_per_second } else { 0 },
-                restarts,
             };
             self.feed(stream, raw, now, limits);
         }
@@ -179,13 +169,8 @@ impl HostSampler {
         self.losses.out_of_range += u64::from(matches!(step, Step::Clamped | Step::Rebased));
     }
 
-    fn publish(
-        &self,
-        points: &mut Vec<Point>,
-        streams: &ModeStreams,
-        ticks: &CpuTicks,
-        cpu: Option<u32>,
-    ) {
+    fn publish(&self, streams: &ModeStreams, ticks: &CpuTicks) -> Vec<Point> {
+        let mut points = Vec::with_capacity(MODES.len());
         for (mode, (stream, name)) in streams.iter().zip(MODES).enumerate() {
             let (Some(stream), Some(raw)) = (stream, ticks.columns[mode]) else {
                 continue;
@@ -193,21 +178,14 @@ impl HostSampler {
             if mode == STEAL && !self.steal_clock.believes(raw) {
                 continue;
             }
-            let mut attributes = Vec::with_capacity(2);
-            if let Some(cpu) = cpu {
-                attributes.push(Attribute::new(
-                    attribute::CPU_LOGICAL_NUMBER,
-                    i64::from(cpu),
-                ));
-            }
-            attributes.push(Attribute::new(attribute::CPU_MODE, name));
             let seconds = stream.value() as f64 / self.ticks_per_second as f64;
             points.push(Point {
-                attributes,
+                attributes: vec![Attribute::new(attribute::CPU_MODE, name)],
                 start_unix_nanos: stream.start_unix_nanos(),
                 value: PointValue::Double(seconds),
             });
         }
+        points
     }
 
     fn cpu_count(&self, stat: &Stat) -> Option<Metric> {
@@ -253,7 +231,7 @@ impl HostSampler {
         for (line, stream) in LINES.iter().zip(&mut streams) {
             if file != Some(line.file) {
                 file = Some(line.file);
-                self.read_pressure(line.file);
+                self.read_if_there(line.file);
             }
             // Nothing was read: the kernel does not account for it, or it is counted already.
             if self.buffer.is_empty() {
@@ -278,17 +256,33 @@ impl HostSampler {
         metric(&metric::EVENKEEL_PRESSURE_STALL_TIME, points)
     }
 
+    fn waits(&mut self) -> Option<Metric> {
+        if !self.read_if_there("schedstat") {
+            return None;
+        }
+        let nanos = self.waits.take(&self.buffer, &mut self.losses)?;
+        let point = self.point(PointValue::Double(nanos as f64 / 1e9));
+        metric(&metric::EVENKEEL_CPU_RUN_QUEUE_WAIT_TIME, vec![point])
+    }
+
+    /// Fills the buffer with the interfaces of the first process, which are those of the host where
+    /// its processes are seen at all; else with those of this one.
+    fn read_interfaces(&mut self) -> bool {
+        let of_host = self.proc_root.join("1/net/dev");
+        read(&of_host, &mut self.buffer).is_ok() || self.read_if_there("net/dev")
+    }
+
     /// Fills the buffer, or empties it where this kernel has no such file or does not account
     /// (`EOPNOTSUPP` with `psi=0`), which is no failure.
-    fn read_pressure(&mut self, file: &str) {
-        let path = self.proc_root.join("pressure").join(file);
-        let Err(error) = read(&path, &mut self.buffer) else {
-            return;
+    fn read_if_there(&mut self, file: &str) -> bool {
+        let Err(error) = read(&self.proc_root.join(file), &mut self.buffer) else {
+            return true;
         };
         self.buffer.clear();
         let unsupported = error.kind() == io::ErrorKind::NotFound
             || error.raw_os_error() == Some(rustix::io::Errno::OPNOTSUPP.raw_os_error());
         self.losses.read_failed += u64::from(!unsupported);
+        false
     }
 
     /// A point that counts since boot.
@@ -299,9 +293,4 @@ impl HostSampler {
             value,
         }
     }
-}
-
-/// A metric, unless it has no points.
-fn metric(descriptor: &'static MetricDescriptor, points: Vec<Point>) -> Option<Metric> {
-    (!points.is_empty()).then_some(Metric { descriptor, points })
 }

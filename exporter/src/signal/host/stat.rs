@@ -2,7 +2,7 @@
 
 use evenkeel_semconv::attribute::value::cpu_mode;
 
-use super::digits;
+use super::{digits, words};
 use crate::kernel::cpus::MAX_CPUS;
 
 /// `cpu.mode` of the first eight columns. The two that follow, guest and guest_nice, are contained
@@ -80,9 +80,7 @@ impl Stat {
                 Some((b'\n', line)) => (true, line),
                 _ => (false, line),
             };
-            let mut words = line
-                .split(u8::is_ascii_whitespace)
-                .filter(|word| !word.is_empty());
+            let mut words = words(line);
             let valid = match words.next() {
                 Some(b"cpu") if whole => stat.take_total(CpuTicks::parse(words)),
                 Some(b"ctxt") if whole => stat.take_switches(words.next().and_then(digits)),

@@ -11,8 +11,6 @@ pub(super) struct Limits {
     pub(super) slack: u64,
     /// Units by which the source goes back in ordinary operation.
     pub(super) backlash: u64,
-    /// Whether the source may begin again at zero (a CPU that was replaced).
-    pub(super) restarts: bool,
 }
 
 impl Limits {
@@ -21,7 +19,6 @@ impl Limits {
         per_second: u64::MAX,
         slack: 0,
         backlash: 0,
-        restarts: false,
     };
 
     /// Units that can have come in that time, without slack.
@@ -42,8 +39,6 @@ pub(super) enum Step {
     Clamped,
     /// The source went back by more than its backlash: nothing was added, and it counts from there.
     Rebased,
-    /// The source began again: so does the stream, with a new start time.
-    Restarted,
 }
 
 /// One series.
@@ -91,7 +86,7 @@ impl Stream {
     pub(super) fn advance(&mut self, raw: u64, now: Moment, limits: Limits) -> Step {
         let allowed = limits.growth(now.nanos_since(self.seen));
         let with_slack = allowed.saturating_add(limits.slack);
-        let seen = std::mem::replace(&mut self.seen, now);
+        self.seen = now;
         if let Some(grown) = raw.checked_sub(self.raw) {
             self.raw = raw;
             if grown > with_slack {
@@ -105,14 +100,6 @@ impl Stream {
             return Step::Held;
         }
         self.raw = raw;
-        if limits.restarts && raw <= with_slack {
-            // It began again some time after the last reading: that is when the new series starts
-            // at the earliest, and the old one ended there. A clock that was set back meanwhile
-            // must not make the two look like one.
-            self.published = raw;
-            self.start_unix_nanos = seen.unix_nanos.max(self.start_unix_nanos.saturating_add(1));
-            return Step::Restarted;
-        }
         Step::Rebased
     }
 
@@ -134,7 +121,6 @@ mod tests {
         per_second: 200,
         slack: 4,
         backlash: 100,
-        restarts: false,
     };
     const BOOT: u64 = 1_000;
 
@@ -183,22 +169,6 @@ mod tests {
         assert_eq!(stream.value(), 1404);
         assert_eq!(stream.advance(u64::MAX, at(103), LIMITS), Step::Clamped);
         assert_eq!(stream.value(), 1604);
-    }
-
-    /// A source that begins again starts a new series where the old one ended; one that falls to
-    /// a value it cannot have reached since is not taken for that.
-    #[test]
-    fn a_restart_has_a_new_start_time() {
-        let limits = Limits {
-            restarts: true,
-            backlash: 0,
-            ..LIMITS
-        };
-        let mut stream = stream(1000);
-        assert_eq!(stream.advance(900, at(101), limits), Step::Rebased);
-        assert_eq!(stream.advance(3, at(102), limits), Step::Restarted);
-        assert_eq!(stream.value(), 3);
-        assert_eq!(stream.start_unix_nanos(), at(101).unix_nanos);
     }
 
     /// A first value beyond all time since boot is not published.

@@ -1,7 +1,7 @@
 use std::{collections::BTreeMap, fs, path::Path, time::Instant};
 
 use evenkeel_otlp::model::{Metric, PointValue, Value};
-use evenkeel_semconv::{Number, attribute, attribute::value::cpu_mode, metric};
+use evenkeel_semconv::{Number, attribute::value::cpu_mode, metric};
 
 use super::{HostSampler, Moment, Stat, StealClock, StealTicker};
 
@@ -21,7 +21,7 @@ struct Host {
 impl Host {
     fn new() -> Self {
         let root = tempfile::tempdir().unwrap();
-        let sampler = HostSampler::new(root.path()).with_steal_clock(COUNTED);
+        let sampler = HostSampler::new(root.path(), root.path()).with_steal_clock(COUNTED);
         // Three years up, so that the totals of the fixtures are possible, and later than the boot
         // that the sampler took from the real clocks.
         let now = Moment {
@@ -29,12 +29,6 @@ impl Host {
             unix_nanos: 4_000_000_000 * 1_000_000_000,
         };
         Self { root, sampler, now }
-    }
-
-    fn per_cpu() -> Self {
-        let mut host = Self::new();
-        host.sampler = HostSampler::new(host.root.path()).with_per_cpu(true);
-        host
     }
 
     fn write(&self, path: &str, text: impl AsRef<[u8]>) {
@@ -158,26 +152,38 @@ fn s6_short_line() {
     assert!(!older.contains_key(cpu_mode::STEAL));
 }
 
-/// S8: a CPU that returns smaller starts a new series of its own; the others go on.
+/// S8: a CPU that returns smaller takes nothing from the sum that it is in, which neither jumps nor
+/// begins anew. (Series of their own begin anew: `device`.)
 #[test]
 fn s8_a_cpu_returns_smaller() {
-    let mut host = Host::per_cpu();
+    let mut host = Host::new();
     let (before, after) = case("S8");
-    let other = "cpu0 100 0 0 0 0 0 0 0 0 0";
-    let first = host.times(0, &format!("{other}\n{before}\n"));
-    // Offline for a while: absent, not zero.
-    let gone = host.times(1, &format!("{other}\n"));
-    assert!(gone.contains_key("0 user") && !gone.contains_key("1 user"));
-    let last = host.times(9, &format!("{other}\n{after}\n"));
-    assert_eq!(first["1 user"].0, 5.0);
-    assert_eq!(last["1 user"].0, 0.03);
-    let restart = last["1 user"].1;
-    assert_eq!(restart, host.now.unix_nanos - 10_000_000_000);
-    assert!(first["1 user"].1 < restart);
-    for untouched in ["0 user", "0 idle", "1 idle"] {
-        assert_eq!(last[untouched], first[untouched], "{untouched}");
-    }
-    assert_eq!(host.sampler.losses().out_of_range, 0);
+    let user = |line: &str| {
+        let ticks = Stat::parse(format!("{line}\n").as_bytes()).cpus[0].1;
+        ticks.columns[0].unwrap()
+    };
+    let text = |line: &str, rest: u64| {
+        let user = user(line) + rest;
+        format!("cpu {user} 0 0 0\ncpu0 {rest} 0 0 0\n{line}\n")
+    };
+    let first = host.times(0, &text(before, 1000));
+    let second = host.times(9, &text(after, 1100));
+    let third = host.times(9, &text(after, 1250));
+    assert_eq!(first[cpu_mode::USER].0, 15.0);
+    assert_eq!(second[cpu_mode::USER], first[cpu_mode::USER]);
+    assert_eq!(third[cpu_mode::USER].0, 16.5);
+    assert_eq!(host.sampler.losses().out_of_range, 1);
+}
+
+/// Every line of the fixture is one of the tests above.
+#[test]
+fn all_variants_are_played() {
+    let ids: Vec<_> = CASES
+        .lines()
+        .skip(1)
+        .filter_map(|line| line.split_once(' ').map(|(id, _)| id))
+        .collect();
+    assert_eq!(ids, ["S1", "S2", "S4", "S6", "S8"]);
 }
 
 /// Guest time is inside user time: it is no mode of its own and adds nothing.
@@ -192,7 +198,7 @@ fn guests_are_not_counted_twice() {
 #[test]
 fn steal_is_absent_without_a_clock() {
     let mut host = Host::new();
-    host.sampler = HostSampler::new(host.root.path());
+    host.sampler = HostSampler::new(host.root.path(), host.root.path());
     assert_eq!(host.times(1, "cpu 1 1 1 1 1 1 1 0 0 0\n").len(), 7);
     assert_eq!(host.times(1, "cpu 1 1 1 1 1 1 1 1 0 0\n").len(), 8);
 }
@@ -282,33 +288,27 @@ fn series_are_monotone_under_random_readings() {
         state ^= state << 17;
         state
     };
-    for per_cpu in [false, true] {
-        let mut host = if per_cpu {
-            Host::per_cpu()
-        } else {
-            Host::new()
-        };
-        let mut last = Series::new();
-        for _ in 0..500 {
-            let mut text = String::new();
-            for line in ["cpu", "cpu0", "cpu1", "cpu3"] {
-                text.push_str(line);
-                for _ in 0..random() % 12 {
-                    let shift = random() % 64;
-                    text.push_str(&format!(" {}", random() >> shift));
-                }
-                text.push('\n');
+    let mut host = Host::new();
+    let mut last = Series::new();
+    for _ in 0..500 {
+        let mut text = String::new();
+        for line in ["cpu", "cpu0", "cpu1", "cpu3"] {
+            text.push_str(line);
+            for _ in 0..random() % 12 {
+                let shift = random() % 64;
+                text.push_str(&format!(" {}", random() >> shift));
             }
-            for (key, (value, start)) in host.times(random() % 12, &text) {
-                assert!(value.is_finite() && value >= 0.0);
-                if let Some((before, began)) = last.insert(key.clone(), (value, start)) {
-                    assert!(start >= began, "{key}");
-                    assert!(start > began || value >= before, "{key}: {before} {value}");
-                }
+            text.push('\n');
+        }
+        for (key, (value, start)) in host.times(random() % 12, &text) {
+            assert!(value.is_finite() && value >= 0.0);
+            if let Some((before, began)) = last.insert(key.clone(), (value, start)) {
+                assert!(start >= began, "{key}");
+                assert!(start > began || value >= before, "{key}: {before} {value}");
             }
         }
-        assert!(host.sampler.losses().out_of_range > 0);
     }
+    assert!(host.sampler.losses().out_of_range > 0);
 }
 
 /// This machine's own files: all metrics, only registered attributes, numbers of the registered
@@ -316,7 +316,8 @@ fn series_are_monotone_under_random_readings() {
 #[test]
 fn samples_this_machine() {
     let clock = StealClock::detect(Path::new("/proc"), Path::new("/sys"));
-    let mut sampler = HostSampler::new(Path::new("/proc")).with_steal_clock(clock);
+    let mut sampler =
+        HostSampler::new(Path::new("/proc"), Path::new("/sys")).with_steal_clock(clock);
     let metrics = sampler.sample();
     assert_eq!(sampler.losses(), super::Losses::default());
     for metric in &metrics {
@@ -355,15 +356,4 @@ fn samples_this_machine() {
         ticker.tick();
     }
     eprintln!("tick: {:?}", begin.elapsed() / 100);
-}
-
-/// The opt-in attribute of the CPU series is the registered one.
-#[test]
-fn per_cpu_series_carry_the_cpu() {
-    let mut sampler = HostSampler::new(Path::new("/proc")).with_per_cpu(true);
-    let metrics = sampler.sample();
-    let times = find(&metrics, metric::SYSTEM_CPU_TIME.name).unwrap();
-    for point in &times.points {
-        assert_eq!(point.attributes[0].key, attribute::CPU_LOGICAL_NUMBER);
-    }
 }

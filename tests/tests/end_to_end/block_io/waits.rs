@@ -16,7 +16,7 @@ const MIB: usize = 1 << 20;
 
 /// So many readers of 4 KiB at once for so many seconds, for a shell.
 fn readers(device: &LoopDevice, count: u32, seconds: u32) -> Result<String> {
-    let program = Workload::DirectReads.build()?;
+    let program = Workload::ConcurrentReads.build()?;
     Ok(format!(
         "{} {} {count} {seconds} 4096\n",
         program.display(),
@@ -168,7 +168,7 @@ pub(super) fn slow_device() -> Result<()> {
 pub(super) fn on_its_way() -> Result<()> {
     let device = LoopDevice::new(32 * MIB, Access::Direct)?;
     device.set_queue("scheduler", "mq-deadline")?;
-    let load = Workload::DirectReads.start(&[&device.path(), "32", "60", "4096"])?;
+    let load = Workload::ConcurrentReads.start(&[&device.path(), "32", "60", "4096"])?;
     let received = record("sleep 2\n")?;
     drop(load);
     let read = Operation::of(&received, &device.name, "read", None)?;
@@ -199,7 +199,7 @@ pub(super) fn more_than_fit() -> Result<()> {
     let device = LoopDevice::new(32 * MIB, Access::Cached)?;
     device.set_queue("scheduler", "mq-deadline")?;
     device.set_queue("nr_requests", "4")?;
-    let program = Workload::DirectReads.build()?;
+    let program = Workload::ConcurrentReads.build()?;
     let script = format!("{} {} 1200 4 262144\n", program.display(), device.path());
     let before = Diskstats::read(&device.name)?;
     let received = record(&script)?;

@@ -1,0 +1,84 @@
+//! A Rust mutex and a Rust condition variable for SECONDS: threads `mutex-a` and `mutex-b` take the mutex by
+//! turns and hold it for about a millisecond, and `consumer` waits for what `producer` hands over every three.
+//! Usage: rust_locks SECONDS
+
+use std::{
+    hint::{black_box, spin_loop},
+    sync::{
+        Arc, Condvar, Mutex,
+        atomic::{AtomicU32, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+/// About a millisecond of arithmetic.
+#[inline(never)]
+fn churn() -> u64 {
+    let mut value = 1_u64;
+    for _ in 0..400_000_u64 {
+        value = black_box(value.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1));
+    }
+    value
+}
+
+#[inline(never)]
+fn take_turns(mutex: &Mutex<u64>, holder: &AtomicU32, number: u32, end: Instant) {
+    while Instant::now() < end {
+        {
+            let mut value = mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+            holder.store(number, Ordering::Relaxed);
+            *value = value.wrapping_add(churn());
+        }
+        // A mutex is not fair: who has just had it would mostly take it again.
+        while holder.load(Ordering::Relaxed) == number && Instant::now() < end {
+            spin_loop();
+        }
+    }
+}
+
+#[inline(never)]
+fn consume(queue: &(Mutex<u64>, Condvar), end: Instant) {
+    while Instant::now() < end {
+        let (mutex, filled) = queue;
+        let mut items = mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        while *items == 0 {
+            items = filled.wait(items).unwrap_or_else(|poisoned| poisoned.into_inner());
+        }
+        *items -= 1;
+    }
+}
+
+fn main() {
+    let seconds = std::env::args()
+        .nth(1)
+        .and_then(|text| text.parse::<f64>().ok())
+        .filter(|seconds| *seconds > 0.0 && *seconds <= 900.0);
+    let Some(seconds) = seconds else {
+        eprintln!("usage: rust_locks SECONDS, above 0 and at most 900");
+        std::process::exit(2);
+    };
+    let end = Instant::now() + Duration::from_secs_f64(seconds);
+    let mutex = Arc::new(Mutex::new(0));
+    let holder = Arc::new(AtomicU32::new(0));
+    let queue = Arc::new((Mutex::new(0), Condvar::new()));
+    let mut threads = Vec::new();
+    for (number, name) in [(1, "mutex-a"), (2, "mutex-b")] {
+        let (mutex, holder) = (mutex.clone(), holder.clone());
+        let body = move || take_turns(&mutex, &holder, number, end);
+        threads.push(thread::Builder::new().name(name.into()).spawn(body));
+    }
+    let consumed = queue.clone();
+    let body = move || consume(&consumed, end);
+    threads.push(thread::Builder::new().name("consumer".into()).spawn(body));
+    while Instant::now() < end + Duration::from_millis(50) {
+        thread::sleep(Duration::from_millis(3));
+        *queue.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) += 1;
+        queue.1.notify_one();
+    }
+    for thread in threads {
+        if !thread.is_ok_and(|thread| thread.join().is_ok()) {
+            std::process::exit(1);
+        }
+    }
+}
