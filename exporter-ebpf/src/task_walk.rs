@@ -165,7 +165,7 @@ fn unfinished(seq: *mut c_void, bank: Bank, task: Task, waits: *mut TaskState) {
         return;
     };
     // SAFETY: the task's storage.
-    let (blocked, queued) = unsafe { switch::sample(bank, waits, wait) };
+    let (blocked, queued) = unsafe { switch::sample(bank, waits, wait, true) };
     // SAFETY: as above. If the task has gone on meanwhile, its CPU has reported the whole wait
     // or will subtract what is written here; it is never counted twice.
     let gone = unsafe {
