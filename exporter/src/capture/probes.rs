@@ -71,10 +71,6 @@ impl Probes {
             // The first walk begins the waits of all tasks; what it writes is of no window.
             let _ = walk(&mut kernel);
         }
-        let mut signals = kernel_signals(options, roots);
-        for signal in &mut signals {
-            signal.start(&mut kernel);
-        }
         describe_method(&kernel, host);
 
         let mut symbols = SymbolizerSettings::new(options.lines);
@@ -117,6 +113,7 @@ impl Probes {
         let mut signals = kernel_signals(options, roots);
         // What they have to tell the kernel programs must not wait for the first second.
         for signal in &mut signals {
+            signal.start(&mut kernel);
             signal.tick(&mut kernel);
         }
         let cpus = CpuWatch::new(&roots.sys)
