@@ -3,7 +3,7 @@
 use std::{fs, path::PathBuf, time::Duration};
 
 use anyhow::{Result, ensure};
-use evenkeel_semconv::{attribute::SYSTEM_DEVICE, metric::EVENKEEL_DISK_OPERATION_IN_FLIGHT};
+use evenkeel_semconv::{attribute::SYSTEM_DEVICE, metric::EVENKEEL_DISK_OPERATION_DEPTH};
 use evenkeel_tests::{
     block_device::{Access, Diskstats, LoopDevice, disk_of},
     suite::Skip,
@@ -35,7 +35,7 @@ pub(super) fn few_tags() -> Result<()> {
     let crowd = record(&readers(&device, 32, 3)?)?;
     let depth = crowd
         .histogram(
-            &EVENKEEL_DISK_OPERATION_IN_FLIGHT,
+            &EVENKEEL_DISK_OPERATION_DEPTH,
             &[(SYSTEM_DEVICE, &device.name)],
         )?
         .unwrap_or_default();
