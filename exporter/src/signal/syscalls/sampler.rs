@@ -103,6 +103,8 @@ pub(super) struct Findings {
     watches: Vec<Watch>,
     /// Since when calls are watched, and since when without a break.
     under_way: Option<(f64, f64)>,
+    /// Since when what was counted is not taken.
+    taken: f64,
     epoch: Instant,
 }
 
@@ -158,15 +160,19 @@ impl Findings {
         sums
     }
 
-    /// Calls are watched from now on.
+    /// Calls are watched from now on, or are still watched.
     fn begin_watch(&mut self, attached: &mut Option<f64>) {
-        let now = self.now();
-        self.under_way = Some((now, *attached.get_or_insert(now)));
+        let begun = match attached {
+            Some(_) => self.taken,
+            None => self.now(),
+        };
+        self.under_way = Some((begun, *attached.get_or_insert(begun)));
     }
 
     /// They are not watched any more, or not for this cycle.
     fn end_watch(&mut self) {
         let ended = self.now();
+        self.taken = ended;
         self.watches
             .extend(self.under_way.take().map(|(begun, attached)| Watch {
                 attached,
@@ -283,6 +289,7 @@ impl Sampler {
             shards: shards(kernel.cpu_limit()),
             watches: Vec::new(),
             under_way: None,
+            taken: 0.0,
             epoch: Instant::now(),
         }));
         let (stop, stopped) = bounded(0);
@@ -369,7 +376,13 @@ impl Driver {
         let own = own_time();
         let bursts = {
             let mut findings = lock(&self.findings);
-            let now = findings.now();
+            // Calls that are watched without a break are counted without one.
+            let goes_on = self.attached.is_some() && plan.first.0 <= 0.0;
+            let now = if goes_on {
+                findings.taken
+            } else {
+                findings.now()
+            };
             findings.estimate.begin(now);
             findings.plan = Some(plan);
             findings.bursts
