@@ -1,4 +1,4 @@
-/* The main thread and another one take a mutex by turns for SECONDS and hold it for some milliseconds each time:
+/* The main thread and another one take a mutex by turns for SECONDS and hold it for five milliseconds each time:
  * one of them is nearly always waiting for it. Prints the kernel's account of both (see account.h).
  * Usage: mutex_ping_pong SECONDS */
 #include "account.h"
@@ -14,8 +14,9 @@ __attribute__((noinline)) static void take_turns(void)
     struct timespec pause = {.tv_nsec = 100000};
     while (now_seconds() < end) {
         pthread_mutex_lock(&mutex);
-        for (int i = 0; i < 16; i++)
-            churn();
+        double until = now_seconds() + 0.005;
+        while (now_seconds() < until) {
+        }
         pthread_mutex_unlock(&mutex);
         nanosleep(&pause, NULL);
     }

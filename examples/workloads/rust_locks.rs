@@ -1,22 +1,20 @@
 //! A Rust mutex and a Rust condition variable for SECONDS: threads `mutex-a` and `mutex-b` take the mutex by
-//! turns and hold it for some milliseconds, and `consumer` waits for what `producer` hands over every three.
+//! turns and hold it for five milliseconds, and `consumer` waits for what `producer` hands over every three.
 //! Usage: rust_locks SECONDS
 
 use std::{
-    hint::black_box,
+    hint::spin_loop,
     sync::{Arc, Condvar, Mutex},
     thread,
     time::{Duration, Instant},
 };
 
-/// Some milliseconds of arithmetic.
 #[inline(never)]
-fn churn() -> u64 {
-    let mut value = 1_u64;
-    for _ in 0..3_000_000_u64 {
-        value = black_box(value.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1));
+fn spin(duration: Duration) {
+    let end = Instant::now() + duration;
+    while Instant::now() < end {
+        spin_loop();
     }
-    value
 }
 
 #[inline(never)]
@@ -24,7 +22,8 @@ fn take_turns(mutex: &Mutex<u64>, end: Instant) {
     while Instant::now() < end {
         {
             let mut value = mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-            *value = value.wrapping_add(churn());
+            *value += 1;
+            spin(Duration::from_millis(5));
         }
         // A mutex is not fair: who has just had it would mostly take it again.
         thread::sleep(Duration::from_micros(100));
