@@ -420,6 +420,55 @@ pub(crate) fn metrics(window: u64) -> ExportMetricsServiceRequest {
     }
 }
 
+/// Blocked.
+pub(crate) const OFF_CPU: Kind = ("off_cpu", "nanoseconds", "off_cpu", "nanoseconds", 0);
+
+/// Ready and waiting for a CPU.
+pub(crate) const RUN_QUEUE: Kind = ("run_queue", "nanoseconds", "run_queue", "nanoseconds", 0);
+
+/// A recording of waits: 3 s of disk I/O, 1 s of lock by the recorded command, 95 s idle; 0.75 s
+/// on run queues, of which 0.2 s have no cause; one sample on CPU.
+pub(crate) fn waits(filter: Filter) -> Summary {
+    use value::{evenkeel_off_cpu_reason as reason, evenkeel_run_queue_behind as behind};
+
+    const SECOND: i64 = 1_000_000_000;
+    let mut p = Profiles::new(0);
+    let native = Some(value::profile_frame_type::NATIVE);
+    let [main, read, lock, epoll] = ["main", "read", "lock", "epoll"]
+        .map(|name| p.frame(native, "db", 0x1000, &[(name, "", 0)]));
+    let because = |name: &'static str, key, cause: &str| {
+        let mut attributes = owner(name, 10);
+        attributes.push((key, string(cause)));
+        attributes
+    };
+    let blocked = |name, cause| because(name, attribute::EVENKEEL_OFF_CPU_REASON, cause);
+    let ready = |name, cause| because(name, attribute::EVENKEEL_RUN_QUEUE_BEHIND, cause);
+    let mut command = blocked("db", reason::LOCK);
+    let yes = AnyValue {
+        value: Some(any_value::Value::BoolValue(true)),
+    };
+    command.push((attribute::EVENKEEL_COMMAND_TREE, yes));
+    for (attributes, leaf, value) in [
+        (blocked("db", reason::DISK_IO), read, 3 * SECOND),
+        (command, lock, SECOND),
+        (blocked("db", reason::IDLE), epoll, 90 * SECOND),
+        (blocked("worker", reason::IDLE), epoll, 5 * SECOND),
+    ] {
+        p.sample(OFF_CPU, &HOST, attributes, &[leaf, main], value);
+    }
+    for (attributes, value) in [
+        (ready("db", behind::OTHER), SECOND / 2),
+        (ready("db", behind::THROTTLED), SECOND / 20),
+        (owner("db", 10), SECOND / 5),
+    ] {
+        p.sample(RUN_QUEUE, &HOST, attributes, &[main], value);
+    }
+    p.sample(ON_CPU, &HOST, owner("db", 10), &[main], 1);
+    let mut summary = Summary::new(filter, Limits::default());
+    summary.add_profiles(&p.finish());
+    summary
+}
+
 /// The whole recording, as far as `filter` admits it.
 pub(crate) fn summary(filter: Filter) -> Summary {
     let mut summary = Summary::new(filter, Limits::default());

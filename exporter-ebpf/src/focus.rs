@@ -69,12 +69,18 @@ pub fn of_task(task: Task, state: *mut TaskState) -> u32 {
 /// Records a value of a group.
 #[inline(always)]
 pub fn record(group: u32, distribution: FocusDistribution, nanos: u64) {
-    if group == 0 {
+    record_weighted(group, distribution, nanos, 1);
+}
+
+/// Records a value of a group that stands for several.
+#[inline(always)]
+pub fn record_weighted(group: u32, distribution: FocusDistribution, nanos: u64, weight: u64) {
+    if !is_used() || group == 0 {
         return;
     }
     if let Some(histogram) = FOCUS_HISTOGRAMS.get_ptr_mut(focus_histogram(group, distribution)) {
         // SAFETY: it comes from the look-up.
-        unsafe { histogram::record_in(histogram, nanos) }
+        unsafe { histogram::record_weighted_in(histogram, nanos, weight) }
     }
 }
 

@@ -111,6 +111,42 @@ globals! {
     WAIT_PERIOD: u64;
     /// 2^52 divided by it.
     WAIT_PERIOD_RECIPROCAL: u64;
+    /// `request.q`.
+    REQUEST_QUEUE: u64;
+    /// `request.cmd_flags`.
+    REQUEST_FLAGS: u64;
+    /// `request.__data_len`.
+    REQUEST_LENGTH: u64;
+    /// `request.__sector`.
+    REQUEST_SECTOR: u64;
+    /// `request.bio`.
+    REQUEST_BIO: u64;
+    /// `request.start_time_ns`.
+    REQUEST_START: u64;
+    /// `request.io_start_time_ns`.
+    REQUEST_ISSUE: u64;
+    /// `request_queue.disk`.
+    QUEUE_DISK: u64;
+    /// `request_queue.mq_ops`: null for a disk without requests.
+    QUEUE_OPERATIONS: u64;
+    /// `gendisk.diskseq`.
+    DISK_SEQUENCE: u64;
+    /// `gendisk.disk_name`.
+    DISK_NAME: u64;
+    /// `bio.bi_opf`.
+    BIO_FLAGS: u64;
+    /// `bio.bi_iter.bi_sector`.
+    BIO_SECTOR: u64;
+    /// `bio.bi_iter.bi_size`.
+    BIO_SIZE: u64;
+    /// `bio.bi_status`.
+    BIO_STATUS: u64;
+    /// `bio.bi_private`.
+    BIO_PRIVATE: u64;
+    /// Blocks of `DISK_TABLE_BLOCK` sets in the tables of bios and requests.
+    DISK_TABLE_BLOCKS: u64;
+    /// 1 where several CPUs share a bank of `DISK_IO`.
+    DISK_BANKS_SHARED: u64;
     /// 1 where user stacks are walked.
     WALK_USER_STACKS: u64;
     /// Bits of a return address that are part of the address: all but arm64's pointer
@@ -120,7 +156,43 @@ globals! {
     USER_ADDRESS_LIMIT: u64;
     /// The agent's own process, for the self-test.
     SELF_PID: u64;
+    /// Banks of the arrays that several CPUs share, less one; banks are a power of two.
+    BANK_MASK: u64;
+    /// 1 where there are more CPUs than banks.
+    BANKS_ARE_SHARED: u64;
+    /// `sock.__sk_common.skc_state`.
+    SOCK_STATE: u64;
+    /// `tcp_sock.srtt_us`.
+    TCP_SRTT_US: u64;
+    /// `tcp_sock.snd_una`.
+    TCP_SND_UNA: u64;
+    /// `sk_buff.cb`, where TCP keeps its `tcp_skb_cb`.
+    SKB_CB: u64;
+    /// `tcp_skb_cb.ack_seq`.
+    TCP_SKB_CB_ACK_SEQ: u64;
+    /// `tcp_skb_cb.tcp_gso_segs`.
+    TCP_SKB_CB_GSO_SEGS: u64;
+    /// 1 where `tcp_retransmit_skb` is hit by failures too and says so (third argument).
+    HAS_RETRANSMIT_ERROR_ARGUMENT: u64;
+    /// Of `task_struct.thread_info`, the word that says which ABI the current call is of (x86-64
+    /// `status`, arm64 `flags`); its low half.
+    TASK_ABI: u64;
+    /// The bits of that word that mean the 32-bit ABI (`TS_COMPAT`, `TIF_32BIT`).
+    ABI_IS_COMPAT: u64;
+    /// Histograms of system calls in each shard: the families and the listed calls.
+    SYSCALL_HISTOGRAMS_PER_SHARD: u64;
+    /// Bits of a CPU's number that are the number of its shard.
+    SYSCALL_SHARD_MASK: u64;
 }
+
+/// By number of the system call: its family in the low byte, and above that its place among the
+/// listed calls plus one, or 0.
+#[unsafe(no_mangle)]
+pub static SYSCALL_ROWS: Global<[u16; 512]> = Global::new([0; 512]);
+
+/// By error number: its class.
+#[unsafe(no_mangle)]
+pub static ERROR_CLASS: Global<[u8; 256]> = Global::new([0; 256]);
 
 /// First bucket of each of the 256 mantissa cells (see evenkeel-otlp, `ScaleTables`).
 #[unsafe(no_mangle)]

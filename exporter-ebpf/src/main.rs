@@ -13,12 +13,15 @@
 )]
 
 mod block_io;
+mod calls_in_flight;
 mod counters;
+mod disk;
+mod disk_submitters;
+mod disk_tables;
 mod events;
 mod focus;
 mod globals;
 mod histogram;
-mod interrupt_state;
 mod interrupts;
 mod network;
 mod on_cpu;

@@ -84,6 +84,12 @@ impl Task {
         self.read(globals::TASK_STATE.load())
     }
 
+    /// The word of `thread_info` that says which ABI the system call under way is of.
+    #[inline(always)]
+    pub fn abi(self) -> u32 {
+        self.read(globals::TASK_ABI.load())
+    }
+
     /// Start of the process in nanoseconds since boot: with the pid it names a process for good.
     #[inline(always)]
     pub fn process_start_time(self) -> u64 {

@@ -16,7 +16,7 @@ use crate::{
     sample_buffer::{Use, sample_buffer},
     switch::{self, divide},
     task::Task,
-    wait_sample,
+    user_stack, wait_sample,
     wait_state::{TASKS, TaskState},
 };
 
@@ -188,6 +188,9 @@ fn unfinished(seq: *mut c_void, bank: Bank, task: Task, waits: *mut TaskState) {
         queued,
     };
     wait_sample::describe(buffer, task, &kept, now);
+    if !task.is_kernel_thread() {
+        user_stack::push_entry(buffer, task);
+    }
     let size = wait_sample::record_size(buffer) as u32;
     write(seq, (&raw const *buffer).cast(), size);
 }

@@ -96,6 +96,16 @@ pub fn walk(buffer: &mut SampleBuffer, number: u32, task: Task) {
     }
 }
 
+/// Adds the one user frame that can be had of a task that is not running: where it entered the
+/// kernel.
+#[inline(always)]
+pub fn push_entry(buffer: &mut SampleBuffer, task: Task) {
+    let ip = user_registers(task).ip;
+    if (LOWEST_CODE..globals::USER_ADDRESS_LIMIT.load()).contains(&ip) {
+        push(buffer, ip);
+    }
+}
+
 #[inline(always)]
 fn push(buffer: &mut SampleBuffer, address: u64) {
     let slot =

@@ -236,7 +236,7 @@ fn complete() {
 
 /// An interrupt that this CPU sent itself; perhaps ours.
 #[btf_tracepoint(function = "irq_work_entry")]
-pub fn irq_work_entry(_context: BtfTracePointContext) -> i32 {
+pub fn wait_interrupt(_context: BtfTracePointContext) -> i32 {
     complete();
     0
 }

@@ -18,12 +18,15 @@ use evenkeel_abi::{
 
 use crate::{
     counters::Bank,
-    events, globals, interrupt_state, on_cpu,
+    events, globals, interrupts, on_cpu,
     sample_buffer::{Use, sample_buffer},
     task::Task,
     user_stack, wait_sample, wait_sampling,
     wait_state::{TASKS, TaskState},
 };
+
+/// Frames on top of a waker's stack that are our own: the program and what calls it.
+const WAKE_UP_FRAMES: u64 = 2;
 
 /// A task is being woken by what runs on this CPU.
 #[btf_tracepoint(function = "sched_waking")]
@@ -36,7 +39,7 @@ pub fn sched_waking(context: BtfTracePointContext) -> i32 {
         // SAFETY: the task's storage; the lock of the wake-up orders the wakers of one task.
         unsafe {
             // What an interrupt hits has nothing to do with whom it wakes.
-            if interrupt_state::in_interrupt() {
+            if interrupts::in_interrupt() {
                 (*waits).waker_pid = WAKER_INTERRUPT;
             } else {
                 let current = Task::current();
@@ -84,7 +87,7 @@ fn stack(context: &BtfTracePointContext, task: Task, waits: *mut TaskState) {
             context.as_ptr(),
             buffer.frames.as_mut_ptr().cast(),
             (MAX_KERNEL_FRAMES * 8) as u32,
-            0,
+            WAKE_UP_FRAMES,
         )
     };
     if copied > 0 {
@@ -93,7 +96,7 @@ fn stack(context: &BtfTracePointContext, task: Task, waits: *mut TaskState) {
     // What an interrupt hits did not wake anybody: the kernel's part is all there is to say.
     if buffer.header.flags & FLAG_KERNEL_THREAD == 0
         && globals::WALK_USER_STACKS.load() != 0
-        && !interrupt_state::in_interrupt()
+        && !interrupts::in_interrupt()
     {
         user_stack::walk(buffer, Use::Waker as u32, current);
     }

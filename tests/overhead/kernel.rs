@@ -7,29 +7,6 @@ use std::{
 
 use anyhow::{Context as _, Result};
 
-/// Runs and run time are counted while this is on, two clock reads a run.
-const STATISTICS: &str = "/proc/sys/kernel/bpf_stats_enabled";
-
-/// Switches the kernel's counting on, and back to what it was when dropped.
-pub(crate) struct RunStatistics {
-    before: String,
-}
-
-impl RunStatistics {
-    pub(crate) fn enable() -> Result<Self> {
-        let before = fs::read_to_string(STATISTICS).context(STATISTICS)?;
-        fs::write(STATISTICS, "1\n").context(STATISTICS)?;
-        Ok(Self { before })
-    }
-}
-
-impl Drop for RunStatistics {
-    fn drop(&mut self) {
-        // Without it the kernel goes on counting, which costs little and harms nothing.
-        let _ = fs::write(STATISTICS, &self.before);
-    }
-}
-
 /// The fields of each open file of `pid` that is a BPF object (`bpf_prog_show_fdinfo` and
 /// `bpf_map_show_fdinfo` of kernel/bpf/syscall.c).
 fn fdinfo(pid: u32) -> Result<Vec<BTreeMap<String, String>>> {
@@ -70,6 +47,7 @@ pub(crate) fn map_memory(pid: u32) -> Result<u64> {
 }
 
 /// Run counts of programs by id.
+#[derive(Debug)]
 pub(crate) struct Programs(BTreeMap<u64, Runs>);
 
 /// What one program has done.
@@ -83,6 +61,24 @@ pub(crate) struct Runs {
 }
 
 impl Runs {
+    #[cfg(test)]
+    pub(crate) fn new(name: &str, runs: u64, nanos: u64) -> Self {
+        Self {
+            name: name.to_owned(),
+            runs,
+            nanos,
+        }
+    }
+
+    /// Number of runs.
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "run counts of minutes fit 53 bits"
+    )]
+    pub(crate) fn count(&self) -> f64 {
+        self.runs as f64
+    }
+
     /// Time spent in it.
     #[expect(
         clippy::cast_precision_loss,
@@ -93,16 +89,17 @@ impl Runs {
     }
 
     /// Time of one run, 0 without any.
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "run counts of minutes fit 53 bits"
-    )]
     pub(crate) fn mean_nanos(&self) -> f64 {
-        self.nanos as f64 / self.runs.max(1) as f64
+        self.seconds() * 1e9 / self.count().max(1.0)
     }
 }
 
 impl Programs {
+    /// Before there were any.
+    pub(crate) fn none() -> Self {
+        Self(BTreeMap::new())
+    }
+
     /// The programs that `pid` holds.
     pub(crate) fn of(pid: u32) -> Result<Self> {
         let symbols = fs::read_to_string("/proc/kallsyms").unwrap_or_default();

@@ -1,9 +1,15 @@
-//! What the agent costs: a fixed workload with and without it, by turns.
+//! What the agent costs: fixed workloads with and without it, by turns, for each signal and for all of them.
 //!
-//! `cargo run --release -p evenkeel-tests --bin overhead -- --rounds 10 [-- AGENT OPTIONS]`, as root. Prints
-//! Markdown for `docs/performance.md`. Not a test: its figures depend on the machine and are read by people.
+//! `cargo run --release -p evenkeel-tests --bin overhead`, as root. Prints Markdown for `docs/performance.md`,
+//! its progress on standard error. Not a test: its figures depend on the machine and are read by people.
 
+mod agent;
+mod bpf;
+mod cost;
 mod kernel;
+mod load;
+mod options;
+mod report;
 mod statistics;
 
 use std::{
@@ -14,33 +20,35 @@ use std::{
 
 use anyhow::{Context as _, Result, bail, ensure};
 use evenkeel_tests::{
-    child::{Running, run, wait_until},
-    collector::{Collector, Protocol},
+    child::run,
+    collector::Collector,
     evenkeel,
     needs::{RECORDING, first_lacking},
-    procfs::{process_cpu_seconds, resident_bytes, wait_until_quiet},
-    workload::{Workload, printed},
+    procfs::{is_quiet_within, resident_bytes},
 };
-use rustix::process::Signal;
 
-use crate::{kernel::Programs, statistics::Interval};
+use crate::{
+    agent::Agent,
+    bpf::RunStatistics,
+    cost::{Cost, Pair},
+    load::{Kind, Load, Run},
+    options::{Options, Set},
+};
 
-/// How long one run of a workload should take without the agent.
-const RUN_SECONDS: f64 = 10.0;
+/// Length of a run whose throughput is compared.
+const THROUGHPUT_SECONDS: f64 = 2.0;
 
-/// Longest run, agent included, before something is wrong.
-const RUN_LIMIT: Duration = Duration::from_secs(120);
+/// Length of a run whose costs are counted: a window of the agent, so that the end of one is in it.
+const COST_SECONDS: f64 = 10.0;
 
-/// Idle time over which the agent's own cost is measured: three windows of 10 s.
+/// Idle time over which the agent's own cost is measured: three windows.
 const IDLE: Duration = Duration::from_secs(30);
 
-/// The agent attaches everything and exports its first window within this; 10 s are the window.
-const START_LIMIT: Duration = Duration::from_secs(60);
-
-const USAGE: &str = "usage: overhead [--rounds N] [-- AGENT OPTIONS]";
+/// How long to wait for a quiet machine before each pass.
+const QUIET_LIMIT: Duration = Duration::from_secs(10);
 
 fn main() -> ExitCode {
-    match measure() {
+    match Options::parse(std::env::args().skip(1)).and_then(measure) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("overhead: {error:#}");
@@ -49,296 +57,244 @@ fn main() -> ExitCode {
     }
 }
 
-struct Options {
-    rounds: usize,
-    agent: Vec<String>,
+/// What was measured of one set of signals.
+#[derive(Debug)]
+pub(crate) struct Measured {
+    pub(crate) set: Set,
+    /// Why it could not be measured.
+    pub(crate) failure: Option<String>,
+    /// By workload, as in [`Results::loads`].
+    pub(crate) costs: Vec<Cost>,
+    /// By workload.
+    pub(crate) pairs: Vec<Vec<Pair>>,
+    /// Resident memory of the agent at the end, in bytes.
+    pub(crate) resident: u64,
+    /// Kernel memory of its maps, in bytes.
+    pub(crate) maps: u64,
 }
 
-impl Options {
-    fn parse() -> Result<Self> {
-        let mut options = Self {
-            rounds: 10,
-            agent: Vec::new(),
-        };
-        let mut words = std::env::args().skip(1);
-        while let Some(word) = words.next() {
-            match word.as_str() {
-                "--rounds" => {
-                    options.rounds = words.next().context(USAGE)?.parse().context(USAGE)?
-                }
-                "--" => options.agent = words.by_ref().collect(),
-                _ => bail!(USAGE),
-            }
-        }
-        ensure!(
-            (2..=200).contains(&options.rounds),
-            "--rounds must be 2 to 200"
-        );
-        Ok(options)
-    }
+/// What the agent uses while nothing goes on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Idle {
+    /// Share of one CPU, in percent.
+    pub(crate) agent_percent: f64,
+    pub(crate) programs_percent: f64,
 }
 
-/// A workload and the argument by which its amount of work is set.
-struct Load {
-    title: &'static str,
-    kind: Kind,
-    rounds: u64,
+/// Everything.
+#[derive(Debug)]
+pub(crate) struct Results {
+    pub(crate) cpus: usize,
+    pub(crate) loads: Vec<Load>,
+    pub(crate) measured: Vec<Measured>,
+    pub(crate) bias_nanos: f64,
+    pub(crate) idle: Option<Idle>,
+    /// Passes that began although other work went on.
+    pub(crate) noisy: usize,
+    pub(crate) passes: usize,
 }
 
-enum Kind {
-    /// On so many threads.
-    Arithmetic { threads: String },
-    /// Both ends on one CPU, so that every pass of the byte is a switch, with so many thousand additions a
-    /// pass.
-    Switches { work: &'static str },
-}
-
-impl Load {
-    fn seconds(&self) -> Result<f64> {
-        wait_until_quiet()?;
-        let rounds = self.rounds.to_string();
-        let (workload, arguments) = match &self.kind {
-            Kind::Arithmetic { threads } => (Workload::FixedWork, vec![threads.as_str(), &rounds]),
-            Kind::Switches { work } => (Workload::PingPong, vec![rounds.as_str(), "0", work]),
-        };
-        let finished = run(&mut workload.command(&arguments)?, RUN_LIMIT)?.succeeded()?;
-        Ok(printed(&finished, "elapsed_seconds")?[0][0])
-    }
-
-    /// Sets the amount of work so that a run takes [`RUN_SECONDS`] here.
-    #[expect(
-        clippy::cast_precision_loss,
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a rounded, positive number of rounds is what is wanted"
-    )]
-    fn calibrate(&mut self) -> Result<()> {
-        while self.seconds()? < 1.0 {
-            self.rounds *= 4;
-        }
-        let seconds = self.seconds()?;
-        self.rounds = (self.rounds as f64 * RUN_SECONDS / seconds) as u64;
-        Ok(())
-    }
-}
-
-/// The agent, started and past its first export.
-struct Agent {
-    process: Running,
-}
-
-/// What the agent used while something ran.
-#[derive(Clone, Copy)]
-struct Usage {
-    cpu_percent: f64,
-    resident: u64,
-}
-
-impl Agent {
-    fn start(collector: &Collector, options: &Options) -> Result<Self> {
-        let mut command = evenkeel::command(&["agent"])?;
-        command.args(&options.agent);
-        collector.configure(&mut command, Protocol::Grpc);
-        let before = std::fs::metadata(collector.json_file()).map_or(0, |metadata| metadata.len());
-        let mut process = Running::start(&mut command)?;
-        wait_until(
-            "the agent has exported its first window",
-            START_LIMIT,
-            || {
-                ensure!(
-                    process.is_running()?,
-                    "the agent ended: {}",
-                    process.stderr_so_far()?
-                );
-                let now =
-                    std::fs::metadata(collector.json_file()).map_or(0, |metadata| metadata.len());
-                Ok(now > before)
-            },
-        )?;
-        Ok(Self { process })
-    }
-
-    /// Runs `work` and says what the agent used meanwhile, in percent of one CPU.
-    fn used_during<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<(T, Usage)> {
-        let pid = self.process.pid();
-        let (start, before) = (Instant::now(), process_cpu_seconds(pid)?);
-        let result = work()?;
-        let spent = process_cpu_seconds(pid)? - before;
-        let usage = Usage {
-            cpu_percent: spent / start.elapsed().as_secs_f64() * 100.0,
-            resident: resident_bytes(pid)?,
-        };
-        Ok((result, usage))
-    }
-
-    fn stop(self) -> Result<()> {
-        self.process.signal(Signal::TERM)?;
-        self.process.finish(RUN_LIMIT)?.succeeded()?;
-        Ok(())
-    }
-}
-
-fn measure() -> Result<()> {
-    let options = Options::parse()?;
+fn measure(options: Options) -> Result<()> {
+    let begin = Instant::now();
     if let Some(lacking) = first_lacking(RECORDING) {
         bail!("it {lacking}");
     }
     let cpus = thread::available_parallelism()?.get();
-    let mut loads = [
-        Load {
-            title: "arithmetic on every CPU",
-            kind: Kind::Arithmetic {
-                threads: cpus.to_string(),
-            },
-            rounds: 1000,
-        },
-        Load {
-            title: "pipe ping-pong with work, one CPU",
-            kind: Kind::Switches { work: "200" },
-            rounds: 5000,
-        },
-        Load {
-            title: "bare pipe ping-pong, one CPU",
-            kind: Kind::Switches { work: "0" },
-            rounds: 20_000,
-        },
-    ];
+    let sets = match &options.sets {
+        Some(sets) => sets.clone(),
+        None => every_set()?,
+    };
     // It runs in both arms, so that what it costs cancels out.
     let collector = Collector::start()?;
-
-    println!("| workload | without | with | loss, 95 % interval | agent CPU | agent memory |");
-    println!("|---|---|---|---|---|---|");
-    for load in &mut loads {
-        load.calibrate()?;
-        print_losses(load, &collector, &options)?;
-    }
-    let agent = Agent::start(&collector, &options)?;
-    let ((), idle) = agent.used_during(|| {
-        thread::sleep(IDLE);
-        Ok(())
-    })?;
-    println!(
-        "| idle | | | | {:.2} % of one CPU | {:.1} MiB |",
-        idle.cpu_percent,
-        mebibytes(idle.resident)
-    );
-    let maps = kernel::map_memory(agent.process.pid())?;
-    println!(
-        "\n{} rounds; a run takes about {RUN_SECONDS:.0} s.",
-        options.rounds
-    );
-    println!(
-        "Kernel memory of the maps: {:.1} MiB; with the agent's own {:.1} MiB.\n",
-        mebibytes(maps),
-        mebibytes(maps + idle.resident)
-    );
-    agent.stop()?;
-
-    for load in &loads {
-        print_programs(load, &collector, &options)?;
-    }
-    Ok(())
-}
-
-/// Runs the workload with and without the agent, the order changing from round to round so that a drift of
-/// the machine falls on both.
-#[expect(clippy::cast_precision_loss, reason = "rounds are far below 2^53")]
-fn print_losses(load: &Load, collector: &Collector, options: &Options) -> Result<()> {
-    let (mut without, mut with, mut losses) = (Vec::new(), Vec::new(), Vec::new());
-    let mut usages = Vec::new();
-    for round in 0..options.rounds {
-        let mut pair = [0.0; 2];
-        let order = if round % 2 == 0 {
-            [false, true]
-        } else {
-            [true, false]
-        };
-        for measured in order {
-            if measured {
-                let agent = Agent::start(collector, options)?;
-                let (seconds, usage) = agent.used_during(|| load.seconds())?;
-                agent.stop()?;
-                usages.push(usage);
-                pair[1] = seconds;
-            } else {
-                pair[0] = load.seconds()?;
-            }
-        }
-        eprintln!(
-            "{}, round {}: {:.3} s without, {:.3} s with",
-            load.title,
-            round + 1,
-            pair[0],
-            pair[1]
-        );
-        without.push(pair[0]);
-        with.push(pair[1]);
-        losses.push((pair[1] / pair[0] - 1.0) * 100.0);
-    }
-    let loss = Interval::of(&losses);
-    let cpu = Interval::of(
-        &usages
-            .iter()
-            .map(|usage| usage.cpu_percent)
-            .collect::<Vec<_>>(),
-    );
-    let rate = match load.kind {
-        Kind::Arithmetic { .. } => String::new(),
-        Kind::Switches { .. } => {
-            let rate = load.rounds as f64 * 2.0 / Interval::of(&without).mean;
-            format!(", {rate:.0} switches/s")
-        }
-    };
-    let resident = usages
+    let loads: Vec<Load> = options
+        .workloads
         .iter()
-        .map(|usage| usage.resident)
-        .max()
-        .unwrap_or_default();
-    println!(
-        "| {}{rate} | {:.3} s | {:.3} s | {:+.2} % ({:+.2} to {:+.2}) | {:.2} % of one CPU | {:.1} MiB |",
-        load.title,
-        Interval::of(&without).mean,
-        Interval::of(&with).mean,
-        loss.mean,
-        loss.low,
-        loss.high,
-        cpu.mean,
-        mebibytes(resident),
-    );
-    Ok(())
-}
-
-/// One more run with the kernel's own counting of each program's run time, which is off above because
-/// it costs two clock reads a run itself.
-fn print_programs(load: &Load, collector: &Collector, options: &Options) -> Result<()> {
-    let statistics = kernel::RunStatistics::enable()?;
-    let agent = Agent::start(collector, options)?;
-    let pid = agent.process.pid();
-    let before = Programs::of(pid)?;
-    let seconds = load.seconds()?;
-    let after = Programs::of(pid)?;
-    agent.stop()?;
-    drop(statistics);
-    println!("Kernel programs during {seconds:.1} s of {}:\n", load.title);
-    println!("| program | runs | mean run | share of one CPU |");
-    println!("|---|---|---|---|");
-    for row in after.since(&before) {
-        println!(
-            "| {} | {} | {:.0} ns | {:.3} % |",
-            row.name,
-            row.runs,
-            row.mean_nanos(),
-            row.seconds() / seconds * 100.0,
-        );
+        .map(|kind| prepare(*kind, cpus))
+        .collect::<Result<_>>()?;
+    let switching = match loads.iter().find(|load| load.kind == Kind::Switches) {
+        Some(_) => None,
+        None => Some(prepare(Kind::Switches, cpus)?),
+    };
+    let switching = switching
+        .as_ref()
+        .or_else(|| loads.iter().find(|load| load.kind == Kind::Switches));
+    let bias_nanos = bpf::bias_nanos(switching.context("no load of switches")?)?;
+    eprintln!("an empty program counts {bias_nanos:.0} ns a run");
+    let mut results = Results {
+        cpus,
+        loads,
+        measured: sets.into_iter().map(Measured::new).collect(),
+        bias_nanos,
+        idle: None,
+        noisy: 0,
+        passes: 0,
+    };
+    results.count_costs(&collector, &options)?;
+    results.idle = results.measure_idle(&collector, &options);
+    for round in 0..options.rounds {
+        if !results.compare(&collector, &options, round, begin)? {
+            eprintln!("the time is over in round {}", round + 1);
+            break;
+        }
     }
-    println!();
+    report::print(&results);
+    eprintln!("{:.1} minutes", begin.elapsed().as_secs_f64() / 60.0);
     Ok(())
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "memory sizes are far below 2^53"
-)]
-fn mebibytes(bytes: u64) -> f64 {
-    bytes as f64 / f64::from(1 << 20)
+fn prepare(kind: Kind, cpus: usize) -> Result<Load> {
+    let load = Load::prepare(kind, cpus).with_context(|| format!("workload {}", kind.name()))?;
+    if let Some((_, operations)) = kind.operation() {
+        let rate = load.operations_per_second();
+        eprintln!("{}: {rate:.0} {operations} a second", kind.name());
+    }
+    Ok(load)
+}
+
+/// Each signal of the binary, the defaults, and the defaults with system calls.
+fn every_set() -> Result<Vec<Set>> {
+    let mut command = evenkeel::command(&["version", "--format", "json"])?;
+    let version = run(&mut command, Duration::from_secs(30))?.succeeded()?;
+    let version: serde_json::Value = serde_json::from_str(&version.stdout)?;
+    let signals = version["signals"].as_array().context("no signals")?;
+    let names = signals.iter().filter_map(|name| name.as_str());
+    let mut sets: Vec<Set> = names.map(Set::new).collect();
+    ensure!(!sets.is_empty(), "the binary has no signals");
+    sets.push(Set::new("all"));
+    sets.push(Set::new("all+syscalls"));
+    Ok(sets)
+}
+
+impl Measured {
+    fn new(set: Set) -> Self {
+        Self {
+            set,
+            failure: None,
+            costs: Vec::new(),
+            pairs: Vec::new(),
+            resident: 0,
+            maps: 0,
+        }
+    }
+}
+
+impl Results {
+    /// Waits for a quiet machine and notes where there was none.
+    fn begin_pass(&mut self) -> Result<()> {
+        self.passes += 1;
+        self.noisy += usize::from(!is_quiet_within(QUIET_LIMIT)?);
+        Ok(())
+    }
+
+    /// One pass for each set of signals, with the kernel's statistics on: they cost two clock reads for each
+    /// run of a program, and are off where throughput is compared.
+    fn count_costs(&mut self, collector: &Collector, options: &Options) -> Result<()> {
+        for index in 0..self.measured.len() {
+            self.begin_pass()?;
+            let set = self.measured[index].set.clone();
+            eprintln!("{}: costs", set.name);
+            let _statistics = RunStatistics::enable()?;
+            let agent = match Agent::start(&set, collector, &options.agent) {
+                Ok(agent) => agent,
+                Err(error) => {
+                    eprintln!("{}: {error:#}", set.name);
+                    self.measured[index].failure = Some(format!("{error:#}"));
+                    continue;
+                }
+            };
+            for load in &self.loads {
+                let before = agent.reading()?;
+                let run = load.run(COST_SECONDS)?;
+                let after = agent.reading()?;
+                self.measured[index].costs.push(Cost {
+                    run,
+                    agent_seconds: after.cpu_seconds - before.cpu_seconds,
+                    programs: after.programs.since(&before.programs),
+                });
+            }
+            self.measured[index].resident = resident_bytes(agent.pid())?;
+            self.measured[index].maps = kernel::map_memory(agent.pid())?;
+            self.measured[index].pairs = vec![Vec::new(); self.loads.len()];
+            agent.stop()?;
+        }
+        Ok(())
+    }
+
+    /// What the defaults cost while nothing goes on; `None` if they are not measured.
+    fn measure_idle(&mut self, collector: &Collector, options: &Options) -> Option<Idle> {
+        let set = Set::new("all");
+        self.measured.iter().find(|measured| measured.set == set)?;
+        eprintln!("idle");
+        let measure = || -> Result<Idle> {
+            let _statistics = RunStatistics::enable()?;
+            let agent = Agent::start(&set, collector, &options.agent)?;
+            let (start, before) = (Instant::now(), agent.reading()?);
+            thread::sleep(IDLE);
+            let after = agent.reading()?;
+            let seconds = start.elapsed().as_secs_f64();
+            let programs = after.programs.since(&before.programs);
+            agent.stop()?;
+            Ok(Idle {
+                agent_percent: (after.cpu_seconds - before.cpu_seconds) / seconds * 100.0,
+                programs_percent: programs.iter().map(kernel::Runs::seconds).sum::<f64>() / seconds
+                    * 100.0,
+            })
+        };
+        measure()
+            .inspect_err(|error| eprintln!("idle: {error:#}"))
+            .ok()
+    }
+
+    /// One round: all workloads without the agent, then with one set after the other, each time followed by
+    /// a pass without, so that each is compared with what was before and after it and a drift of the machine
+    /// falls on neither. The order of the sets turns from round to round. Returns whether the round was
+    /// finished in time.
+    fn compare(
+        &mut self,
+        collector: &Collector,
+        options: &Options,
+        round: usize,
+        begin: Instant,
+    ) -> Result<bool> {
+        let mut order: Vec<usize> = (0..self.measured.len())
+            .filter(|index| self.measured[*index].failure.is_none())
+            .collect();
+        if round % 2 == 1 {
+            order.reverse();
+        }
+        let mut before = self.pass()?;
+        for index in order {
+            if begin.elapsed() >= options.budget {
+                return Ok(false);
+            }
+            let set = self.measured[index].set.clone();
+            let agent = Agent::start(&set, collector, &options.agent)?;
+            let with = self.pass()?;
+            agent.stop()?;
+            let after = self.pass()?;
+            let losses: Vec<String> = (0..self.loads.len())
+                .map(|load| {
+                    let pair = Pair {
+                        without: f64::midpoint(before[load].seconds, after[load].seconds),
+                        with: with[load].seconds,
+                        operations: with[load].operations,
+                    };
+                    self.measured[index].pairs[load].push(pair);
+                    format!("{:+.1} %", (1.0 - pair.without / pair.with) * 100.0)
+                })
+                .collect();
+            eprintln!("{}, round {}: {}", set.name, round + 1, losses.join(", "));
+            before = after;
+        }
+        Ok(true)
+    }
+
+    /// Each workload once.
+    fn pass(&mut self) -> Result<Vec<Run>> {
+        self.begin_pass()?;
+        self.loads
+            .iter()
+            .map(|load| load.run(THROUGHPUT_SECONDS))
+            .collect()
+    }
 }

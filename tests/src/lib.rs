@@ -2,11 +2,13 @@
 //! Collector, workloads) and what they compare with (procfs, the received OTLP).
 #![forbid(unsafe_code)]
 
+pub mod block_device;
 pub mod cgroup;
 pub mod child;
 pub mod collector;
 pub mod evenkeel;
 pub mod folded;
+pub mod interrupts;
 pub mod log;
 pub mod needs;
 pub mod numbers;

@@ -74,20 +74,43 @@ pub fn resident_bytes(pid: u32) -> Result<u64> {
     Ok(kib * 1024)
 }
 
-/// Waits, for three minutes at most, until all CPUs together were less than a fifth busy for half a second. For
-/// tests whose figure has the whole machine in it; where other work goes on, they run all the same.
+/// Waits, for three minutes at most, until the machine is quiet. For tests whose figure has the whole machine in
+/// it; where other work goes on, they run all the same.
 pub fn wait_until_quiet() -> Result<()> {
-    let deadline = Instant::now() + Duration::from_secs(180);
+    if !is_quiet_within(Duration::from_secs(180))? {
+        println!("the machine has other work to do: figures of the whole machine may be off");
+    }
+    Ok(())
+}
+
+/// Waits until all CPUs together were less than a fifth busy for half a second, and says whether that was within
+/// `limit`.
+pub fn is_quiet_within(limit: Duration) -> Result<bool> {
+    let deadline = Instant::now() + limit;
     while Instant::now() < deadline {
         let (start, before) = (Instant::now(), CpuTicks::read()?);
         thread::sleep(Duration::from_millis(500));
         let busy = (CpuTicks::read()?.busy - before.busy) / TICKS_PER_SECOND;
         if busy < 0.2 * start.elapsed().as_secs_f64() {
-            return Ok(());
+            return Ok(true);
         }
     }
-    println!("the machine has other work to do: figures of the whole machine may be off");
-    Ok(())
+    Ok(false)
+}
+
+/// Time that all threads of a process were on a CPU, in seconds, to the nanosecond (field 1 of their
+/// `schedstat`); threads that have ended are not in it.
+pub fn threads_cpu_seconds(pid: u32) -> Result<f64> {
+    let folder = format!("/proc/{pid}/task");
+    let mut nanos = 0.0;
+    for task in fs::read_dir(&folder).with_context(|| folder.clone())? {
+        let Ok(text) = fs::read_to_string(task?.path().join("schedstat")) else {
+            continue;
+        };
+        let field = text.split_whitespace().next().unwrap_or_default();
+        nanos += field.parse::<f64>()?;
+    }
+    Ok(nanos / 1e9)
 }
 
 /// Nanoseconds since the Unix epoch.

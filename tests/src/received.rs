@@ -268,6 +268,29 @@ impl Received {
         times
     }
 
+    /// The sums of the values of the series of a numeric metric that have all of `attributes`, at each
+    /// instant at which the metric has points, in order.
+    pub fn sums(
+        &self,
+        descriptor: &MetricDescriptor,
+        attributes: &[(&str, &str)],
+    ) -> Result<Vec<f64>> {
+        let mut sums = BTreeMap::new();
+        let metrics = self
+            .metrics
+            .iter()
+            .flat_map(|request| MetricsView::new(request).metrics())
+            .filter(|metric| metric.name() == descriptor.name);
+        for point in metrics.flat_map(|metric| metric.points()) {
+            let sum = sums.entry(point.time_unix_nanos).or_insert(0.0);
+            let has = |(name, value): &(&str, &str)| point.attributes().text(name) == Some(*value);
+            if attributes.iter().all(has) {
+                *sum += number(&point.value, descriptor)?;
+            }
+        }
+        Ok(sums.into_values().collect())
+    }
+
     /// From where the series of a cumulative metric began to their last points.
     pub fn counted_span(&self, descriptor: &MetricDescriptor) -> Result<Span> {
         let mut spans = Vec::new();
@@ -289,8 +312,8 @@ impl Received {
         Ok(Span { start, end })
     }
 
-    /// The sum of the last values of the series of a numeric metric that have all of `attributes`. An error
-    /// if there is no such metric at all; 0 if it has no such series.
+    /// The sum of the last values of the series of a metric that have all of `attributes`; the value of a
+    /// distribution is its count. An error if there is no such metric at all; 0 if it has no such series.
     pub fn last_sum(
         &self,
         descriptor: &MetricDescriptor,
@@ -314,8 +337,8 @@ impl Received {
         Ok(sum)
     }
 
-    /// What the series of a numeric cumulative metric that have all of `attributes` grew by, from the first
-    /// points of the metric to its last. A series that began after the first has grown by all that it has.
+    /// What the series of a cumulative metric that have all of `attributes` grew by, from the first points of
+    /// the metric to its last; the value of a distribution is its count. A series that began after the first has grown by all that it has.
     pub fn growth(
         &self,
         descriptor: &MetricDescriptor,
@@ -348,6 +371,36 @@ impl Received {
                 .iter()
                 .all(|(name, value)| point.attributes.contains(&format!("{name}={value}")))
         })
+    }
+
+    /// The last distributions of the series of a histogram that have all of `attributes`, merged; `None`
+    /// without one.
+    pub fn histogram(
+        &self,
+        descriptor: &MetricDescriptor,
+        attributes: &[(&str, &str)],
+    ) -> Result<Option<ExponentialHistogram>> {
+        let wanted: Vec<String> = attributes
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        let mut merged: Option<ExponentialHistogram> = None;
+        for point in self.last_values(descriptor).into_values() {
+            if !wanted
+                .iter()
+                .all(|wanted| point.attributes.contains(wanted))
+            {
+                continue;
+            }
+            let PointValueView::Exponential(histogram) = point.value else {
+                bail!("{} is not an exponential histogram", descriptor.name);
+            };
+            match &mut merged {
+                None => merged = Some(histogram),
+                Some(merged) => merged.merge(&histogram),
+            }
+        }
+        Ok(merged)
     }
 
     /// The last distributions of all series of a histogram, merged, with all their buckets.
@@ -417,6 +470,7 @@ fn number(value: &PointValueView<'_>, descriptor: &MetricDescriptor) -> Result<f
     match value {
         PointValueView::Int(number) => Ok(*number as f64),
         PointValueView::Double(number) => Ok(*number),
-        _ => bail!("{} is a histogram", descriptor.name),
+        PointValueView::Exponential(histogram) => Ok(histogram.count() as f64),
+        PointValueView::Explicit(_) => bail!("{} is a histogram", descriptor.name),
     }
 }

@@ -40,6 +40,14 @@ pub enum Workload {
     FixedWork,
     /// `ping_pong ROUNDS [CPU [WORK]]`
     PingPong,
+    /// `calls KIND COUNT [CPU]`
+    Calls,
+    /// `readers THREADS SECONDS`
+    Readers,
+    /// `syscalls ROUNDS [CPU]`
+    Syscalls,
+    /// `direct_io FILE OPERATIONS [CPU]`
+    DirectIo,
     /// `thread_mix SECONDS`
     ThreadMix,
     /// `sleepers THREADS MICROSECONDS COUNT SECONDS`
@@ -56,6 +64,14 @@ pub enum Workload {
     Duty,
     /// `rust_locks SECONDS`
     RustLocks,
+    /// `udp flood SECONDS`, `udp closed COUNT` or `udp full COUNT`
+    Udp,
+    /// `delayed_tcp DELAY_MS ROUNDS [LOSE_EVERY [LOSE_SYNS [LOSE_SYN_ACKS]]]`
+    DelayedTcp,
+    /// `unmap SECONDS`
+    Unmap,
+    /// `concurrent_reads FILE COUNT SECONDS BYTES`
+    ConcurrentReads,
     /// `hot_crate SECONDS`, Rust with v0 symbol names.
     Rust,
     /// `hot_go SECONDS` with symbols and DWARF.
@@ -73,6 +89,10 @@ impl Workload {
             Self::Recursion => "ek-recursion",
             Self::FixedWork => "ek-fixed-work",
             Self::PingPong => "ek-ping-pong",
+            Self::Calls => "ek-calls",
+            Self::Readers => "ek-readers",
+            Self::Syscalls => "ek-syscalls",
+            Self::DirectIo => "ek-direct-io",
             Self::ThreadMix => "ek-thread-mix",
             Self::Sleepers => "ek-sleepers",
             Self::Blocked => "ek-blocked",
@@ -81,6 +101,10 @@ impl Workload {
             Self::ConditionQueue => "ek-condition",
             Self::Duty => "ek-duty",
             Self::RustLocks => "ek-rust-locks",
+            Self::Udp => "ek-udp",
+            Self::DelayedTcp => "ek-delayed-tcp",
+            Self::Unmap => "ek-unmap",
+            Self::ConcurrentReads => "ek-many-reads",
             Self::Rust => "ek-hot-rust",
             Self::Go => "ek-hot-go",
             Self::GoStripped => "ek-hot-go-strip",
@@ -94,6 +118,10 @@ impl Workload {
             Self::Recursion => "recursion.c",
             Self::FixedWork => "fixed_work.c",
             Self::PingPong => "ping_pong.c",
+            Self::Calls => "calls.c",
+            Self::Readers => "readers.c",
+            Self::Syscalls => "syscalls.c",
+            Self::DirectIo => "direct_io.c",
             Self::ThreadMix => "thread_mix.c",
             Self::Sleepers => "sleepers.c",
             Self::Blocked => "blocked.c",
@@ -102,6 +130,10 @@ impl Workload {
             Self::ConditionQueue => "condition_queue.c",
             Self::Duty => "duty.c",
             Self::RustLocks => "rust_locks.rs",
+            Self::Udp => "udp.c",
+            Self::DelayedTcp => "delayed_tcp.c",
+            Self::Unmap => "unmap.c",
+            Self::ConcurrentReads => "concurrent_reads.c",
             Self::Rust => "hot_crate.rs",
             Self::Go | Self::GoStripped => "hot_go.go",
         }

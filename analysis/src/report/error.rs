@@ -5,8 +5,8 @@ use std::io;
 use evenkeel_semconv::attribute::value::evenkeel_signal_state::ATTACHED;
 use thiserror::Error;
 
-use super::{Options, overview::Overview, printable::printable};
-use crate::summary::{Filter, LoadError, Summary};
+use super::{Options, listing::idle_note, overview::Overview, printable::printable};
+use crate::summary::{Filter, LoadError, Profile, Summary};
 
 /// A word that is none of the choices.
 #[derive(Debug, Error, PartialEq, Eq)]
@@ -45,10 +45,12 @@ pub enum ReportError {
         advice: String,
     },
     /// No sample passes the filters.
-    #[error("no sample matches {filters} (drop a filter, or see what there is with --by process)")]
+    #[error("no sample matches {filters} ({advice})")]
     NoMatch {
         /// The filters.
         filters: String,
+        /// What would find one.
+        advice: String,
     },
     /// The report could not be written.
     #[error("cannot write the report: {0} (is the disk full, or the reader gone?)")]
@@ -64,9 +66,18 @@ pub enum ReportError {
 }
 
 impl ReportError {
-    pub(super) fn no_match(options: &Options) -> Self {
+    /// No sample of these profiles.
+    pub(super) fn no_match<'a>(
+        options: &Options,
+        mut profiles: impl Iterator<Item = &'a Profile>,
+    ) -> Self {
+        let advice = match profiles.find_map(idle_note) {
+            Some(note) => note,
+            None => "drop a filter, or see what there is with --by process".to_owned(),
+        };
         Self::NoMatch {
             filters: printable(&Filter::new(&options.filters).to_string()).into_owned(),
+            advice,
         }
     }
 

@@ -12,7 +12,7 @@ use super::{
     ranking::{self, OwnerKey, OwnerRow, Ranked},
     units::rfc3339,
 };
-use crate::summary::{Amount, Attributes, Number, Profile, Summary, Value};
+use crate::summary::{Amount, Attributes, CauseKind, Number, Profile, Summary, Value};
 
 /// Functions listed by own value, and again by total where those are others. What is left out is
 /// below a ten thousandth of nearly every profile, and the file stays readable.
@@ -42,6 +42,24 @@ struct ProfileReport<'a> {
     by_process: Vec<Group>,
     by_service: Vec<Group>,
     by_container: Vec<Group>,
+    /// By what was waited for (`off_cpu`).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    by_reason: Vec<Cause<'a>>,
+    /// By who had the CPU (`run_queue`).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    by_behind: Vec<Cause<'a>>,
+    /// Idle waiting that is in none of these.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    idle_left_out: Option<i64>,
+}
+
+#[derive(Serialize)]
+struct Cause<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    behind: Option<&'a str>,
+    total: i64,
 }
 
 #[derive(Serialize)]
@@ -169,6 +187,10 @@ fn profile_report<'a>(
             .map(|row| group(key, row))
             .collect()
     };
+    let causes = |wanted| match profile.causes.kind() {
+        Some(kind) if kind == wanted => causes(summary, profile, kind),
+        _ => Vec::new(),
+    };
     ProfileReport {
         unit: &profile.sample_type.unit,
         total: profile.total,
@@ -177,7 +199,24 @@ fn profile_report<'a>(
         by_process: groups(OwnerKey::Process),
         by_service: groups(OwnerKey::Service),
         by_container: groups(OwnerKey::Container),
+        by_reason: causes(CauseKind::Reason),
+        by_behind: causes(CauseKind::Behind),
+        idle_left_out: Some(profile.causes.idle()).filter(|idle| *idle > 0),
     }
+}
+
+fn causes<'a>(summary: &'a Summary, profile: &Profile, kind: CauseKind) -> Vec<Cause<'a>> {
+    let totals = profile.causes.totals(false).into_iter();
+    totals
+        .map(|(cause, total)| {
+            let name = Some(summary.stacks().resolve(cause));
+            Cause {
+                reason: name.filter(|_| kind == CauseKind::Reason),
+                behind: name.filter(|_| kind == CauseKind::Behind),
+                total,
+            }
+        })
+        .collect()
 }
 
 /// The first by own value, and those that only stand out by their total (`main`).

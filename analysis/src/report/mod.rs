@@ -19,7 +19,10 @@ use std::{fmt, io::Write, path::PathBuf, str::FromStr};
 use evenkeel_semconv::attribute::value::evenkeel_signal_name::ON_CPU;
 
 pub use self::error::{BadChoice, ReportError};
-use self::label::{Detail, Labels};
+use self::{
+    label::{Detail, Labels},
+    listing::idle_note,
+};
 use crate::summary::{Condition, Filter, Limits, Profile, Summary};
 
 /// How a report is written.
@@ -106,16 +109,22 @@ pub struct Options {
     pub width: Option<usize>,
 }
 
-/// Reads the recordings and writes the report.
+/// Reads the recordings and writes the report. Returns what its reader has to know and the format
+/// cannot say, in sentences.
 ///
 /// # Errors
 ///
 /// When a file is no recording or holds no window, when there is no such profile, when no sample
 /// passes the filters, and when `out` fails.
-pub fn run(options: &Options, out: &mut dyn Write) -> Result<(), ReportError> {
+pub fn run(options: &Options, out: &mut dyn Write) -> Result<Vec<String>, ReportError> {
     let filter = Filter::new(&options.filters);
     let summary = Summary::read(&options.files, filter, Limits::default())?;
-    write(&summary, options, out)
+    write(&summary, options, out)?;
+    let note = match options.format {
+        Format::Folded | Format::Pprof => idle_note(one(&summary, options)?.1),
+        Format::Text | Format::Html | Format::Json => None,
+    };
+    Ok(note.into_iter().collect())
 }
 
 /// Writes the report of a summary.
@@ -129,7 +138,7 @@ pub fn write(summary: &Summary, options: &Options, out: &mut dyn Write) -> Resul
         .values()
         .all(|profile| profile.total == 0);
     if !options.filters.is_empty() && summary.unfiltered_samples() > 0 && nothing_left {
-        return Err(ReportError::no_match(options));
+        return Err(ReportError::no_match(options, summary.profiles().values()));
     }
     let detail = match options.by {
         Grouping::Line => Detail::Line,
@@ -162,7 +171,7 @@ fn one<'a>(summary: &'a Summary, options: &Options) -> Result<(&'a str, &'a Prof
     };
     let (name, profile) = found.ok_or_else(|| ReportError::no_profile(summary, options))?;
     if profile.total == 0 && !options.filters.is_empty() {
-        return Err(ReportError::no_match(options));
+        return Err(ReportError::no_match(options, std::iter::once(profile)));
     }
     Ok((name, profile))
 }
@@ -234,6 +243,142 @@ mod tests {
             error.starts_with("no sample matches process.executable.name=apache ("),
             "{error}"
         );
+    }
+
+    fn waits(options: &Options) -> Result<String, ReportError> {
+        let summary = fixture::waits(Filter::new(&options.filters));
+        let mut out = Vec::new();
+        write(&summary, options, &mut out)?;
+        Ok(String::from_utf8(out).unwrap())
+    }
+
+    /// Options for a profile of waits with one filter, or none.
+    fn of_waits(profile: &str, format: Format, filter: &str) -> Options {
+        Options {
+            profile: Some(profile.to_owned()),
+            format,
+            filters: filter
+                .split_whitespace()
+                .map(|f| f.parse().unwrap())
+                .collect(),
+            ..Options::default()
+        }
+    }
+
+    /// Idle waiting is in no format until it is asked for.
+    #[test]
+    fn idle_waiting_is_left_out() {
+        let folded = |filter| waits(&of_waits("off_cpu", Format::Folded, filter)).unwrap();
+        assert_eq!(
+            folded(""),
+            "db;main;lock 1000000000\ndb;main;read 3000000000\n"
+        );
+        assert_eq!(
+            folded("evenkeel.off_cpu.reason=idle"),
+            "db;main;epoll 90000000000\nworker;main;epoll 5000000000\n"
+        );
+        assert_eq!(
+            folded("evenkeel.off_cpu.reason=lock"),
+            "db;main;lock 1000000000\n"
+        );
+        for format in [Format::Text, Format::Html, Format::Json, Format::Folded] {
+            let report = waits(&of_waits("off_cpu", format, "")).unwrap();
+            assert!(!report.contains("epoll"), "{format}: {report}");
+        }
+    }
+
+    /// What meets the filters and is all idle says so.
+    #[test]
+    fn only_idle_waiting_says_so() {
+        let error = waits(&of_waits("off_cpu", Format::Text, "process=worker")).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "no sample matches process.executable.name=worker (idle waiting left out: 5.00 s; \
+             --filter evenkeel.off_cpu.reason=idle shows it)"
+        );
+        let both = "process=worker evenkeel.off_cpu.reason=idle";
+        assert!(waits(&of_waits("off_cpu", Format::Text, both)).is_ok());
+    }
+
+    /// Text and page say how waiting splits, and how much was idle.
+    #[test]
+    fn waits_are_split() {
+        let text = waits(&of_waits("off_cpu", Format::Text, "")).unwrap();
+        let expected = "\
+off_cpu: 4.00 s
+  idle waiting left out: 95.0 s; --filter evenkeel.off_cpu.reason=idle shows it
+
+The command and its children: 1.00 s (25.0 % of all)
+  share %    time  waited for
+    100.0  1.00 s  lock
+
+  self %  total %  seconds  function  module
+   100.0    100.0     1.00  lock      db
+     0.0    100.0     0.00  main      db
+
+The whole node
+  share %    time  waited for
+     75.0  3.00 s  disk_io
+     25.0  1.00 s  lock
+
+  self %";
+        assert!(text.contains(expected), "{text}");
+        let text = waits(&of_waits("run_queue", Format::Text, "")).unwrap();
+        let expected = "\
+run_queue: 750 ms
+  share %     time  waited behind
+     66.7   500 ms  other
+     26.7   200 ms  (unknown)
+      6.7  50.0 ms  throttled
+";
+        assert!(text.contains(expected), "{text}");
+
+        let page = waits(&Options {
+            format: Format::Html,
+            ..Options::default()
+        })
+        .unwrap();
+        assert!(page.contains("idle waiting left out: 95.0 s"));
+        assert!(page.contains("<th class=\"name\">waited for</th>"));
+        let share = "<td class=\"number share\" style=\"--share:75.0%\">75.0</td>\
+                     <td class=\"number\">3.00 s</td><td class=\"name\">disk_io</td>";
+        assert!(page.contains(share), "{page}");
+        assert!(page.contains("<th class=\"name\">waited behind</th>"));
+    }
+
+    /// The JSON has the splits in fields of their own, and those without waits have none.
+    #[test]
+    fn waits_in_json() {
+        let report = waits(&Options {
+            format: Format::Json,
+            ..Options::default()
+        })
+        .unwrap();
+        let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+        let profiles = &report["profiles"];
+        assert_eq!(profiles["off_cpu"]["total"], 4_000_000_000_i64);
+        assert_eq!(profiles["off_cpu"]["idle_left_out"], 95_000_000_000_i64);
+        assert_eq!(
+            profiles["off_cpu"]["by_reason"],
+            serde_json::json!([
+                {"reason": "disk_io", "total": 3_000_000_000_i64},
+                {"reason": "lock", "total": 1_000_000_000_i64},
+            ])
+        );
+        assert!(profiles["off_cpu"].get("by_behind").is_none());
+        assert_eq!(
+            profiles["run_queue"]["by_behind"],
+            serde_json::json!([
+                {"behind": "other", "total": 500_000_000},
+                {"behind": "", "total": 200_000_000},
+                {"behind": "throttled", "total": 50_000_000},
+            ])
+        );
+        assert!(profiles["run_queue"].get("idle_left_out").is_none());
+        let on_cpu = profiles["on_cpu"].as_object().unwrap();
+        for field in ["by_reason", "by_behind", "idle_left_out"] {
+            assert!(!on_cpu.contains_key(field), "{field}");
+        }
     }
 
     /// The words of the command line, and an error that lists them.

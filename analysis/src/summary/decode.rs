@@ -7,8 +7,8 @@ use evenkeel_semconv::attribute::{self, value};
 use opentelemetry_proto::tonic::collector::profiles::v1development::ExportProfilesServiceRequest;
 
 use super::{
-    Attributes, Frame, FrameId, FrameKind, Function, Line, Mapping, NodeId, Owner, OwnerId,
-    Profile, Stacks, Summary, TextId, Value, ValueType,
+    Attributes, CauseKind, Frame, FrameId, FrameKind, Function, Line, Mapping, NodeId, Owner,
+    OwnerId, Profile, Stacks, Summary, TextId, Value, ValueType, Verdict,
 };
 
 /// Distinct profile names; ours are a dozen. Further ones are counted as malformed.
@@ -38,10 +38,20 @@ struct Stack {
 
 /// What was decided about one combination of resource and sample attributes.
 #[derive(Clone, Copy)]
-struct Decision {
+enum Decision {
+    Refused,
+    Idle,
+    Admitted(Admitted),
+}
+
+/// Whose a sample is, and why.
+#[derive(Clone, Copy)]
+struct Admitted {
     owner: OwnerId,
+    command: bool,
     process: TextId,
     pid: Option<i64>,
+    cause: Option<(CauseKind, TextId)>,
     fits: bool,
 }
 
@@ -108,7 +118,7 @@ impl Summary {
         resource: &Attributes,
         profile: &mut Profile,
         seen: &mut Seen,
-        decisions: &mut HashMap<Vec<(String, Value)>, Option<Decision>>,
+        decisions: &mut HashMap<Vec<(String, Value)>, Decision>,
     ) {
         let value = sample.value();
         if value <= 0 {
@@ -124,16 +134,19 @@ impl Summary {
         let decision = match decisions.get(&key) {
             Some(known) => *known,
             None => {
-                let decision = self
-                    .filter
-                    .admits(&attributes, resource)
-                    .then(|| self.decide(&attributes, resource));
+                let decision = match self.filter.judge(&attributes, resource) {
+                    Verdict::Refused => Decision::Refused,
+                    Verdict::Idle => Decision::Idle,
+                    Verdict::Admitted => Decision::Admitted(self.decide(&attributes, resource)),
+                };
                 decisions.insert(key, decision);
                 decision
             }
         };
-        let Some(decision) = decision else {
-            return;
+        let decision = match decision {
+            Decision::Refused => return,
+            Decision::Idle => return profile.causes.leave_out(value),
+            Decision::Admitted(decision) => decision,
         };
         let stack = self.stack(sample, seen);
         let fallback = self
@@ -148,11 +161,12 @@ impl Summary {
             view.period(),
         );
         profile.add_process(&self.limits, decision.process, decision.pid, value);
+        profile.causes.add(decision.command, decision.cause, value);
         self.overflow.samples += u64::from(!fits || !stack.whole);
         self.overflow.owners += u64::from(!decision.fits);
     }
 
-    fn decide(&mut self, sample: &Attributes, resource: &Attributes) -> Decision {
+    fn decide(&mut self, sample: &Attributes, resource: &Attributes) -> Admitted {
         let text = |key| sample.text(key).or_else(|| resource.text(key));
         let process = text(attribute::PROCESS_EXECUTABLE_NAME)
             .or_else(|| text(attribute::THREAD_NAME))
@@ -194,10 +208,13 @@ impl Summary {
         };
         // At most two owners `[other]` come on top of the bound.
         let (index, _) = self.owners.insert_full(owner);
-        Decision {
+        let cause = CauseKind::of(sample).map(|(kind, text)| (kind, self.stacks.text(&text)));
+        Admitted {
             owner: OwnerId(index as u32),
+            command,
             process: owner.process,
             pid,
+            cause,
             fits,
         }
     }

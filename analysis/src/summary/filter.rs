@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt, str::FromStr};
 
-use evenkeel_semconv::attribute;
+use evenkeel_semconv::attribute::{self, value::evenkeel_off_cpu_reason};
 use thiserror::Error;
 
 use super::Attributes;
@@ -61,6 +61,18 @@ impl fmt::Display for Condition {
     }
 }
 
+/// What a filter makes of a sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It counts.
+    Admitted,
+    /// It does not meet the conditions.
+    Refused,
+    /// It meets them, and is of a task that had nothing to do. There is more of that than of all
+    /// other waiting, so it is left out until somebody asks for reasons.
+    Idle,
+}
+
 /// Conditions on a sample: one of the values for each key that is named.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
@@ -82,8 +94,22 @@ impl Filter {
         self.wanted.is_empty()
     }
 
-    /// True when the attributes of a sample, or else of its resource, meet every condition.
-    pub fn admits(&self, sample: &Attributes, resource: &Attributes) -> bool {
+    /// What becomes of a sample: it counts when its attributes, or else those of its resource, meet
+    /// every condition, and when it is not idle waiting, unless a condition is about that.
+    pub fn judge(&self, sample: &Attributes, resource: &Attributes) -> Verdict {
+        const REASON: &str = attribute::EVENKEEL_OFF_CPU_REASON;
+        if !self.admits(sample, resource) {
+            Verdict::Refused
+        } else if !self.wanted.contains_key(REASON)
+            && sample.text(REASON).as_deref() == Some(evenkeel_off_cpu_reason::IDLE)
+        {
+            Verdict::Idle
+        } else {
+            Verdict::Admitted
+        }
+    }
+
+    fn admits(&self, sample: &Attributes, resource: &Attributes) -> bool {
         self.wanted.iter().all(|(key, values)| {
             let Some(found) = sample.text(key).or_else(|| resource.text(key)) else {
                 return false;
@@ -142,6 +168,30 @@ mod tests {
             (attribute::SERVICE_NAME, "db"),
         ]);
         assert!(!filter.admits(&other, &web));
+    }
+
+    /// Idle waiting is set apart, where it meets the conditions, until a condition is about reasons.
+    #[test]
+    fn idle_is_set_apart() {
+        let judge = |texts: &[&str], reason: &str| {
+            let conditions: Vec<Condition> =
+                texts.iter().map(|text| text.parse().unwrap()).collect();
+            let sample = set(&[
+                (attribute::EVENKEEL_OFF_CPU_REASON, reason),
+                (attribute::PROCESS_EXECUTABLE_NAME, "a"),
+            ]);
+            Filter::new(&conditions).judge(&sample, &set(&[]))
+        };
+        assert_eq!(judge(&[], "lock"), Verdict::Admitted);
+        assert_eq!(judge(&[], "idle"), Verdict::Idle);
+        assert_eq!(judge(&["process=a"], "idle"), Verdict::Idle);
+        assert_eq!(judge(&["process=b"], "idle"), Verdict::Refused);
+        let idle = "evenkeel.off_cpu.reason=idle";
+        assert_eq!(judge(&[idle], "idle"), Verdict::Admitted);
+        assert_eq!(judge(&[idle], "lock"), Verdict::Refused);
+        let both = [idle, "evenkeel.off_cpu.reason=lock"];
+        assert_eq!(judge(&both, "idle"), Verdict::Admitted);
+        assert_eq!(judge(&both[1..], "idle"), Verdict::Refused);
     }
 
     /// A container is found by the short id that tools print, not by less.

@@ -1,6 +1,7 @@
 //! Everything a recording says, summed over its windows.
 
 mod attributes;
+mod cause;
 mod decode;
 mod distribution;
 mod filter;
@@ -17,8 +18,9 @@ use indexmap::IndexSet;
 
 pub use self::{
     attributes::{Attributes, Value},
+    cause::{CauseKind, Causes},
     distribution::{Bar, Distribution, Explicit},
-    filter::{BadCondition, Condition, Filter},
+    filter::{BadCondition, Condition, Filter, Verdict},
     limits::Limits,
     load::LoadError,
     metrics::{Instrument, Metric, SeriesKey},

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::{Limits, NodeId, TextId};
+use super::{Causes, Limits, NodeId, TextId};
 
 /// Whose samples these are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -54,6 +54,8 @@ pub struct Profile {
     pub samples: HashMap<(NodeId, OwnerId), i64>,
     /// Totals by process name and process id.
     pub processes: HashMap<(TextId, Option<i64>), i64>,
+    /// Totals by what was waited for; empty where nothing was.
+    pub causes: Causes,
     /// Totals by the start of the window (Unix nanoseconds).
     pub windows: BTreeMap<u64, WindowTotal>,
     /// Sum of value x period, for recordings that mix periods.
@@ -69,6 +71,7 @@ impl Profile {
             total: 0,
             samples: HashMap::new(),
             processes: HashMap::new(),
+            causes: Causes::default(),
             windows: BTreeMap::new(),
             weighted: 0,
         }

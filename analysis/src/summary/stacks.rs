@@ -115,7 +115,7 @@ impl Stacks {
     pub const OTHER: FrameId = FrameId(0);
 
     /// The text `[other]`.
-    const OTHER_TEXT: TextId = TextId(1);
+    pub(super) const OTHER_TEXT: TextId = TextId(1);
 
     pub(super) fn new(limits: &Limits) -> Self {
         let mut stacks = Self {

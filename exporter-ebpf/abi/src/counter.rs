@@ -72,12 +72,43 @@ pub enum Counter {
     WalkEnds = 48,
     // Each signal has 32 numbers of its own from here on.
     // --- interrupts: from 64
+    /// Interrupts whose begin or end was not seen.
+    InterruptsUnmatched = 64,
+    /// Interrupts that ended before they began.
+    InterruptsNegative,
+    /// Interrupts of numbers that user space has not seen yet; they are in the row of others.
+    InterruptsUnnamed,
+    /// Interrupts of devices that have no row of their own.
+    InterruptsOther,
 
     // --- network: from 96
-
+    /// TCP segments sent again, without SYN.
+    RetransmittedData = 96,
+    /// SYN segments sent again.
+    RetransmittedSyn,
+    /// SYN-ACK segments sent again.
+    RetransmittedSynAck,
     // --- syscalls: from 128
-
+    /// Sampled system calls whose end was seen in a later burst only, so that it says nothing.
+    SyscallsUnmatched = 128,
+    /// Durations that came out negative because the clocks of two CPUs disagree.
+    SyscallsNegative,
+    /// Sampled system calls of tasks for which no storage could be made.
+    SyscallStorageFull,
     // --- block_io: from 160
+    /// Requests that were completed without a known issue: they were issued before we attached, or
+    /// their place in the table was taken.
+    DiskUnmatched = 160,
+    /// Requests whose bio's arrival is not known: a wait for a tag is not in their durations.
+    DiskArrivalUnknown,
+    /// Operations whose end lay before their issue because the clocks of two CPUs disagree.
+    DiskNegative,
+    /// Operations of disks that found no series; they are counted with all such disks.
+    DiskSeriesFull,
+    /// Requests that were issued again without having been completed or handed back.
+    DiskCompletionUnseen,
+    /// Charges of processes that found no room in the table.
+    DiskSubmittersFull,
 
     // --- scheduler
     /// Timer ticks by how many tasks were runnable on the CPU; the last for `RUN_QUEUE_LENGTHS - 1`

@@ -3,8 +3,8 @@
 /// Most groups in focus.
 pub const FOCUS_GROUPS: u32 = 20;
 
-/// Most processes in focus at a time.
-pub const FOCUS_PROCESSES: u32 = 16_384;
+/// Most processes in focus at a time, for each group.
+pub const FOCUS_PROCESSES: u32 = 4_096;
 
 /// What is measured of each group; also the number of its histogram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

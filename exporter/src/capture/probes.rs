@@ -61,6 +61,7 @@ impl Probes {
             frequency: options.frequency,
             signals: options.signals.clone(),
             steal_clock,
+            syscalls: options.syscalls.clone(),
             wait_period_nanos: u64::try_from(options.wait_period.as_nanos()).unwrap_or(u64::MAX),
             focus_groups: options.focus.len(),
             waker_stacks: options.waker_stacks,
@@ -109,6 +110,12 @@ impl Probes {
             symbolizer,
             Arc::new(host.agent_resource()),
         );
+        let mut signals = kernel_signals(options, roots);
+        // What they have to tell the kernel programs must not wait for the first second.
+        for signal in &mut signals {
+            signal.start(&mut kernel);
+            signal.tick(&mut kernel);
+        }
         let cpus = CpuWatch::new(&roots.sys)
             .inspect_err(|error| tracing::warn!(%error, "CPUs are not followed."))
             .ok();
@@ -116,7 +123,7 @@ impl Probes {
             idle_stolen_nanos: stolen::idle_nanos(&kernel),
             is_limited: !options.pids.is_empty(),
             kernel,
-            signals: kernel_signals(options, roots),
+            signals,
             reader,
             assembly,
             cpus,

@@ -22,7 +22,7 @@ use crate::{
         BlockedTime, Signal, focus,
         host::{HostSampler, Moment, StealClock, StealTicker},
         status::Account,
-        stolen,
+        stolen, syscalls,
         workload::{Parts, Workloads},
     },
 };
@@ -50,6 +50,8 @@ pub struct CaptureOptions {
     pub pids: HashSet<u32>,
     /// Whether names come with files, lines and inlined functions.
     pub lines: bool,
+    /// Which system calls are measured one by one, and what that may cost.
+    pub syscalls: syscalls::Settings,
     /// Whether samples carry `process.pid` and `thread.name`.
     pub detailed_samples: bool,
 }
@@ -221,6 +223,9 @@ impl Capture {
             probes.run_times = probes.kernel.run_times();
             probes.statistics = None;
             probes.walk_tasks()?;
+            for signal in &mut probes.signals {
+                signal.end_window(&mut probes.kernel);
+            }
             let reading = probes.reader.end_window()?;
             summary = probes.summary(&reading);
             idle_stolen_nanos = probes.idle_stolen_growth();

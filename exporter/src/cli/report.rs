@@ -18,13 +18,13 @@ use crate::settings::Problems;
 /// Arguments of `evenkeel report`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  evenkeel report node.otlp\n  evenkeel report node.otlp --format html -o node.html\n  evenkeel report node.otlp --format folded --filter process=nginx | head\n  evenkeel report node.otlp --profile stolen --by process"
+    after_help = "Examples:\n  evenkeel report node.otlp\n  evenkeel report node.otlp --format html -o node.html\n  evenkeel report node.otlp --format folded --filter process=nginx | head\n  evenkeel report node.otlp --profile stolen --by process\n  evenkeel report node.otlp --profile off_cpu --filter evenkeel.off_cpu.reason=lock"
 )]
 pub(super) struct ReportArguments {
     /// Recordings, or what a Collector's file exporter wrote; several are read as one
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Which profile: on_cpu, stolen, ... [default: on_cpu; html and json: all]
+    /// Which profile: on_cpu, off_cpu, run_queue, stolen, ... [default: on_cpu; html and json: all]
     #[arg(long, value_name = "NAME")]
     profile: Option<String>,
     /// text, html, json, folded or pprof
@@ -97,5 +97,8 @@ fn columns() -> Option<usize> {
 }
 
 fn write(options: &Options, output: &mut dyn Write) -> Result<(), Failure> {
-    Ok(report::run(options, output)?)
+    for note in report::run(options, output)? {
+        tracing::info!("{note}");
+    }
+    Ok(())
 }

@@ -55,6 +55,21 @@ pub(super) fn attach(program: &'static Program, attaching: &mut Attaching<'_>) -
             });
             match attached {
                 Ok(_) => State::Attached,
+                Err(ProgramError::Btf(aya::BtfError::UnknownBtfTypeName { .. })) => {
+                    State::Off(format!("this kernel has no tracepoint {name}"))
+                }
+                Err(error) => State::Failed(in_short(&error)),
+            }
+        }
+        Hook::Bursts(name) => {
+            // Once for a trial: whoever attaches it later has no more to fear than want of memory.
+            let tried = <&mut BtfTracePoint>::try_from(loaded).and_then(|tracepoint| {
+                tracepoint.load(name, btf)?;
+                let link = tracepoint.attach()?;
+                tracepoint.detach(link)
+            });
+            match tried {
+                Ok(()) => State::Attached,
                 Err(error) => State::Failed(in_short(&error)),
             }
         }

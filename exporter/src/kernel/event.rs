@@ -34,7 +34,7 @@ pub enum Event<'a> {
         filename: &'a [u8],
     },
     /// A task waited.
-    Wait(Wait<'a>),
+    Wait(Box<Wait<'a>>),
     /// What woke a task, and the thread that was woken.
     Waker(Sample<'a>, u32),
     /// What a task did.
@@ -181,7 +181,7 @@ pub fn parse(record: &[u8]) -> Option<Event<'_>> {
     } else if kind == EventKind::Stolen as u32 {
         sample(record).map(Event::Stolen)
     } else if kind == EventKind::Wait as u32 {
-        wait(record).map(Event::Wait)
+        wait(record).map(Box::new).map(Event::Wait)
     } else if kind == EventKind::Waker as u32 {
         let woken_tid = u32::from_ne_bytes(*record.get(WOKEN_TID..)?.first_chunk()?);
         let waker = sample(record.get(size_of::<WaitDetail>()..)?)?;

@@ -9,6 +9,7 @@ use super::{
     btf::{Btf, BtfError, MemberKind},
     part::{
         self, Field, Shape,
+        network::DROP_REASON_FACT,
         scheduler::{GROUP_FIELDS, QUOTA_FIELDS, THROTTLED_TIME_FIELDS, WAIT_FIELDS},
     },
     probe::Hook,
@@ -35,9 +36,10 @@ impl Globals {
             }
         }
         globals.set_frame_pointer(btf);
+        part::syscalls::find_abi(btf, &mut globals);
         globals.set_optional(btf);
         for program in part::programs() {
-            if let Hook::Tracepoint(name) = program.hook
+            if let Hook::Tracepoint(name) | Hook::Bursts(name) = program.hook
                 && btf.tracepoint_arguments(name).is_none()
             {
                 let reason = format!("this kernel has no tracepoint {name}");
@@ -53,6 +55,16 @@ impl Globals {
             "HAS_GROUP_DEAD_ARGUMENT",
             arguments("sched_process_exit", 2),
         );
+        globals.set(
+            "HAS_RETRANSMIT_ERROR_ARGUMENT",
+            arguments("tcp_retransmit_skb", 3),
+        );
+        if arguments("kfree_skb", 3) == 0 {
+            globals.refuse(
+                DROP_REASON_FACT,
+                "this kernel gives no reasons for dropped packets".into(),
+            );
+        }
         globals.set("RETURN_ADDRESS_MASK", return_address_mask());
         globals.set("USER_ADDRESS_LIMIT", 1 << 56);
         globals
@@ -154,7 +166,8 @@ fn find(btf: &Btf, field: &Field) -> Result<u64, String> {
             Ok(member) => {
                 let fits = match (field.shape, &member.kind) {
                     (Shape::Pointer, MemberKind::Pointer { .. }) => true,
-                    (Shape::Scalar(size), MemberKind::Scalar { .. }) => member.size == size,
+                    (Shape::Scalar(size), MemberKind::Scalar { .. })
+                    | (Shape::Bytes(size), MemberKind::Array { .. }) => member.size == size,
                     _ => false,
                 };
                 if fits {

@@ -1,6 +1,6 @@
 //! Loads the object and attaches its programs one by one; no failure sinks the rest.
 
-use std::{collections::HashMap, path::Path};
+use std::{collections::HashMap, path::Path, sync::Arc};
 
 use aya::{
     Ebpf, EbpfError, EbpfLoader,
@@ -16,7 +16,7 @@ use super::{
     cpus,
     globals::Globals,
     map_memory,
-    mapped_array::{MappedArray, MappedArrayError},
+    mapped_array::{MappedArray, MappedArrayError, MappedWord},
     method::Method,
     object::{Object, ObjectError},
     part::{
@@ -24,15 +24,24 @@ use super::{
         scheduler::{GROUP_FIELDS, WAIT_FIELDS},
     },
     probe::{Hook, Program, State},
+    raw_tracepoint::RawTracepoint,
     sampling::Sampling,
     self_interrupts::SelfInterrupts,
     self_test,
 };
-use crate::signal::{Signal, host::StealClock};
+use crate::signal::{Signal, host::StealClock, syscalls};
 
 /// Ring-buffer bytes for each CPU: two seconds of samples with the deepest stacks (99 Hz, 5 KiB)
 /// are 1 MiB; ordinary ones are 300 bytes.
 const RING_BYTES_PER_CPU: usize = 256 << 10;
+/// Programs without which it is not known whether a CPU is in an interrupt.
+const INTERRUPT_PROGRAMS: &[&str] = &[
+    "irq_handler_entry",
+    "irq_handler_exit",
+    "softirq_entry",
+    "softirq_exit",
+];
+
 /// Takes the user stacks of waits by another hook than the best one of this kernel (`interrupt`, `exit`
 /// or `none`). For the project's own tests, which compare them.
 const STACK_HOOK_VARIABLE: &str = "EVENKEEL_STACK_HOOK";
@@ -84,6 +93,8 @@ pub struct CaptureSettings {
     pub focus_groups: usize,
     /// Whether stacks of wakers are taken.
     pub waker_stacks: bool,
+    /// Which system calls are measured one by one, and what that may cost.
+    pub syscalls: syscalls::Settings,
 }
 
 impl CaptureSettings {
@@ -91,6 +102,7 @@ impl CaptureSettings {
         Extent {
             cpus,
             focus_groups: self.focus_groups,
+            listed_calls: self.syscalls.listed.len(),
             signals: &self.signals,
         }
     }
@@ -102,7 +114,7 @@ pub struct Kernel {
     ebpf: Ebpf,
     sampling: Sampling,
     self_interrupts: SelfInterrupts,
-    arrays: HashMap<&'static str, MappedArray>,
+    arrays: HashMap<&'static str, Arc<MappedArray>>,
     programs: Vec<(&'static Program, State)>,
     basis: Basis,
     method: Method,
@@ -131,6 +143,18 @@ impl Kernel {
         globals.set("FOCUS_USED", u64::from(settings.focus_groups > 0));
         set_waits(&mut globals, settings);
         let (steal_lacking, steal_doubt) = steal(&mut globals, settings);
+        let banks = part::banks(cpu_limit);
+        globals.set("BANK_MASK", u64::from(banks) - 1);
+        globals.set("BANKS_ARE_SHARED", u64::from(cpu_limit > banks as usize));
+        globals.set(
+            "DISK_BANKS_SHARED",
+            u64::from(cpu_limit > evenkeel_abi::DISK_BANKS as usize),
+        );
+        let sets = part::DISK_TABLE.entries(&settings.extent(cpu_limit));
+        globals.set(
+            "DISK_TABLE_BLOCKS",
+            u64::from(sets / evenkeel_abi::DISK_TABLE_BLOCK),
+        );
         withdraw_dependents(&mut globals);
 
         let aya_btf = aya::Btf::from_sys_fs()?;
@@ -204,13 +228,11 @@ impl Kernel {
             tracing::warn!(reason, "Waits on some CPUs have no user stack.");
         }
         let mut arrays = HashMap::new();
-        for array in part::arrays() {
+        for array in part::arrays().filter(|array| array.words > 0) {
             let words = array.entries(&settings.extent(cpu_limit)) * array.words;
             let map = ebpf.take_map(array.name);
-            arrays.insert(
-                array.name,
-                MappedArray::new(array.name, map, words as usize)?,
-            );
+            let mapped = MappedArray::new(array.name, map, words as usize)?;
+            arrays.insert(array.name, Arc::new(mapped));
         }
         let events = ebpf
             .take_map("EVENTS")
@@ -287,7 +309,39 @@ impl Kernel {
 
     /// An array that kernel programs write (`kernel/part/`).
     pub fn array(&self, name: &str) -> Option<&MappedArray> {
-        self.arrays.get(name)
+        self.arrays.get(name).map(Arc::as_ref)
+    }
+
+    /// The same, for a thread that reads it by itself.
+    pub fn shared_array(&self, name: &str) -> Option<Arc<MappedArray>> {
+        self.arrays.get(name).cloned()
+    }
+
+    /// A word that kernel programs read and we write; it can be had once.
+    pub fn take_word(&mut self, name: &'static str) -> Result<MappedWord, MappedArrayError> {
+        MappedWord::new(name, self.ebpf.take_map(name))
+    }
+
+    /// A loaded program with the hook `Bursts`, for a thread that attaches and detaches it.
+    pub fn raw_tracepoint(&self, name: &str) -> Option<RawTracepoint> {
+        let program = self.ebpf.program(name)?;
+        RawTracepoint::new(program.fd().ok()?)
+    }
+
+    /// Notes what has become of a program.
+    pub fn report(&mut self, name: &str, reported: State) {
+        let program = self.programs.iter_mut();
+        if let Some((_, state)) = program
+            .into_iter()
+            .find(|(program, _)| program.name == name)
+        {
+            *state = reported;
+        }
+    }
+
+    /// A map of the object that is not mapped, to read it.
+    pub fn map(&self, name: &str) -> Option<&Map> {
+        self.ebpf.map(name)
     }
 
     /// A map of the object that is not mapped, such as a hash table.
@@ -353,6 +407,7 @@ fn load(
     let mut bounds = [u64::MAX; 64];
     bounds[..tables.bounds.len()].copy_from_slice(&tables.bounds);
     let self_pid = u64::from(std::process::id());
+    let syscall_tables = part::syscalls::Tables::new(&settings.syscalls, cpu_limit);
     let ring_bytes = (cpu_limit * RING_BYTES_PER_CPU)
         .next_power_of_two()
         .clamp(*RING_BYTES.start(), *RING_BYTES.end());
@@ -368,6 +423,7 @@ fn load(
         .override_global("SCALE_BOUNDS", &bounds, true)
         .override_global("SELF_PID", &self_pid, true)
         .map_max_entries("EVENTS", ring_bytes as u32);
+    syscall_tables.set(&mut loader);
     for array in part::arrays() {
         loader.map_max_entries(array.name, array.entries(&settings.extent(cpu_limit)));
     }
@@ -416,6 +472,10 @@ fn set_waits(globals: &mut Globals, settings: &CaptureSettings) {
         }
     }
     globals.set("WAITS", waits);
+    // What an interrupt hits must not be taken for a waker.
+    let sees_interrupts = settings.signals.contains(&Signal::Interrupts)
+        && globals.lacking(INTERRUPT_PROGRAMS).is_none();
+    globals.set("HAS_INTERRUPT_STATE", u64::from(sees_interrupts));
     globals.set("WAKER_STACKS", u64::from(settings.waker_stacks));
     let period = settings.wait_period_nanos.max(1);
     globals.set("WAIT_PERIOD", period);

@@ -76,3 +76,31 @@ impl MappedArray {
         self.words == 0
     }
 }
+
+/// An array of one 64-bit word that we write and kernel programs read: they see it at once.
+#[derive(Debug)]
+pub struct MappedWord {
+    memory: MmapRaw,
+}
+
+impl MappedWord {
+    /// Maps an array of one word that was made with `BPF_F_MMAPABLE`.
+    pub fn new(name: &'static str, map: Option<Map>) -> Result<Self, MappedArrayError> {
+        let Some(Map::Array(map)) = map else {
+            return Err(MappedArrayError::Missing { name });
+        };
+        let memory = MmapOptions::new()
+            .len(size_of::<u64>())
+            .map_raw(&map.fd().as_fd())
+            .map_err(|source| MappedArrayError::Map { name, source })?;
+        Ok(Self { memory })
+    }
+
+    /// Sets the word.
+    pub fn set(&self, value: u64) {
+        let word = self.memory.as_mut_ptr().cast::<AtomicU64>();
+        // SAFETY: one word is mapped, writable, for the life of `self`; all access is atomic.
+        let word = unsafe { &*word };
+        word.store(value, Ordering::Release);
+    }
+}

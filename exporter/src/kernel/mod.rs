@@ -14,6 +14,7 @@ pub mod method;
 pub mod object;
 pub mod part;
 pub mod probe;
+pub mod raw_tracepoint;
 pub mod requirements;
 pub mod sampling;
 mod self_interrupts;

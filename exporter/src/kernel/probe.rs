@@ -10,6 +10,8 @@ use crate::signal::Signal;
 pub enum Hook {
     /// A tracepoint, with arguments typed by BTF.
     Tracepoint(&'static str),
+    /// The same, attached and detached again and again by the signal itself.
+    Bursts(&'static str),
     /// The cpu-clock timer of every online CPU.
     CpuClock,
     /// An iterator over objects of the kernel, which runs when user space reads it.
@@ -37,7 +39,7 @@ impl Program {
     /// Whether it is part of how this kernel is measured: of hooks that do the same, one is.
     pub fn has_a_place(&self, globals: &Globals) -> bool {
         let hook = match self.name {
-            "irq_work_entry" => StackHook::Interrupt,
+            "wait_interrupt" => StackHook::Interrupt,
             "sched_exit_tp" => StackHook::Exit,
             _ => return true,
         };
@@ -108,6 +110,15 @@ pub fn signal_state(signal: Signal, programs: &[(&'static Program, State)]) -> S
     if serving().next().is_none() {
         return State::Off("this version has no program for it".into());
     }
+    if serving().all(|(_, state)| !state.is_on())
+        && let Some((program, state)) = serving().next()
+    {
+        let reason = format!("{}: {}", program.name, state.reason().unwrap_or_default());
+        return match state {
+            State::Off(_) => State::Off(reason),
+            _ => State::Failed(reason),
+        };
+    }
     let missing = || serving().filter(|(_, state)| *state != State::Attached);
     if let Some((program, state)) =
         missing().find(|(program, _)| program.essential_to.contains(&signal))
@@ -165,6 +176,24 @@ mod tests {
             State::Partial(_)
         ));
         assert_eq!(signal_state(Signal::OnCpu, &failed), State::Attached);
+    }
+
+    /// A signal that is nothing without any one program, but has none at all, is not partly measured.
+    #[test]
+    fn signal_without_programs_is_not_partial() {
+        let states = |state: State| {
+            programs()
+                .map(|program| (program, state.clone()))
+                .collect::<Vec<_>>()
+        };
+        assert!(matches!(
+            signal_state(Signal::Network, &states(State::Failed("refused".into()))),
+            State::Failed(_)
+        ));
+        assert!(matches!(
+            signal_state(Signal::Network, &states(State::Off("no tracepoint".into()))),
+            State::Off(_)
+        ));
     }
 
     /// Every program serves a signal, and is essential only to signals that it serves.

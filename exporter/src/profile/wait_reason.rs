@@ -234,7 +234,10 @@ where
         known = Some(futex_reason(block.futex, names.user.clone()));
     }
     let found = known.unwrap_or(reason::OTHER);
-    if block.whole_window && !uninterruptible && may_be_idle(found) {
+    // What somebody waits for who waits for others to end is what those wait for.
+    let waits_for_others = block.a_second && found == reason::CHILD;
+    let fills_window = block.whole_window && may_be_idle(found);
+    if !uninterruptible && (waits_for_others || fills_window) {
         return reason::IDLE;
     }
     found
@@ -291,6 +294,7 @@ mod tests {
             task_state,
             futex: None,
             whole_window: false,
+            a_second: false,
             waker: None,
         }
     }
@@ -456,6 +460,13 @@ mod tests {
         let poll = ["__schedule", "schedule", "ep_poll"];
         assert_eq!(told(&long, false, &poll, &[]), reason::IDLE);
         assert_eq!(told(&block(1), false, &poll, &[]), reason::POLL);
+        let join = ["__schedule", "schedule", "do_wait", "kernel_wait4"];
+        let parent = Block {
+            a_second: true,
+            ..block(1)
+        };
+        assert_eq!(told(&parent, false, &join, &[]), reason::IDLE);
+        assert_eq!(told(&parent, false, &poll, &[]), reason::POLL);
         let hung = Block {
             whole_window: true,
             ..block(2)

@@ -2,7 +2,10 @@
 
 use std::{collections::HashSet, ops::RangeInclusive, time::Duration};
 
-use super::problem::{Problem, Problems};
+use super::{
+    problem::{Problem, Problems},
+    syscalls::{SyscallArguments, syscall_settings},
+};
 use crate::{
     capture::{CaptureOptions, FocusTarget},
     kernel::part::focus::GROUPS as FOCUS_TARGETS,
@@ -64,6 +67,9 @@ pub struct CaptureArguments {
     /// [env: EVENKEEL_LINES]
     #[arg(long)]
     pub lines: bool,
+    /// Options of the signal `syscalls`.
+    #[command(flatten)]
+    pub syscalls: SyscallArguments,
 }
 
 /// How much samples say of themselves.
@@ -194,6 +200,19 @@ pub fn capture_options(
     };
     let lines = is_set(arguments.lines, "EVENKEEL_LINES");
     let waker_stacks = is_set(arguments.waker_stacks, "EVENKEEL_WAKER_STACKS");
+    let syscalls = syscall_settings(
+        given(
+            &arguments.syscalls.syscalls,
+            "--syscalls",
+            "EVENKEEL_SYSCALLS",
+        ),
+        given(
+            &arguments.syscalls.syscalls_budget,
+            "--syscalls-budget",
+            "EVENKEEL_SYSCALLS_BUDGET",
+        ),
+        problems,
+    );
     if signals.is_empty() {
         problems.push("every signal is turned off, so there is nothing to capture");
     }
@@ -206,6 +225,7 @@ pub fn capture_options(
         focus,
         pids,
         lines,
+        syscalls,
         detailed_samples: detail == Detail::Full,
     }
 }

@@ -4,8 +4,10 @@
 
 mod capture;
 mod problem;
+mod syscalls;
 
 pub use self::{
     capture::{CaptureArguments, Detail, capture_options},
     problem::{Problem, Problems},
+    syscalls::SyscallArguments,
 };

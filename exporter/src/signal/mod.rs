@@ -11,7 +11,7 @@ mod run_queue;
 mod scheduler;
 pub mod status;
 pub mod stolen;
-mod syscalls;
+pub mod syscalls;
 pub mod workload;
 
 use std::fmt::Debug;
@@ -29,6 +29,12 @@ const NANOS: f64 = 1e9;
 pub trait KernelSignal: Debug + Send {
     /// Which one it is.
     fn signal(&self) -> Signal;
+
+    /// What has to be started once the programs are attached.
+    fn start(&mut self, _kernel: &mut Kernel) {}
+
+    /// What has to be read at the end of a window, before [`Self::metrics`].
+    fn end_window(&mut self, _kernel: &mut Kernel) {}
 
     /// What has to be done every second.
     fn tick(&mut self, _kernel: &mut Kernel) {}
@@ -50,17 +56,17 @@ pub struct SignalAccount {
 }
 
 /// The signals of that kind that are on.
-pub fn kernel_signals(options: &CaptureOptions, _roots: &Roots) -> Vec<Box<dyn KernelSignal>> {
+pub fn kernel_signals(options: &CaptureOptions, roots: &Roots) -> Vec<Box<dyn KernelSignal>> {
     let all: [Box<dyn KernelSignal>; 7] = [
         Box::new(off_cpu::OffCpu),
         Box::new(run_queue::RunQueue),
         Box::new(scheduler::Scheduler {
             wait_period_seconds: options.wait_period.as_secs_f64(),
         }),
-        Box::new(interrupts::Interrupts),
-        Box::new(network::Network),
-        Box::new(syscalls::Syscalls),
-        Box::new(block_io::BlockIo),
+        Box::new(interrupts::Interrupts::new(roots)),
+        Box::new(network::Network::new(roots)),
+        Box::new(syscalls::Syscalls::new(&options.syscalls, roots)),
+        Box::new(block_io::BlockIo::new(roots)),
     ];
     all.into_iter()
         .filter(|signal| options.signals.contains(&signal.signal()))

@@ -35,6 +35,9 @@ pub const CPU_MODE: &str = "cpu.mode";
 /// The disk IO operation direction.
 pub const DISK_IO_DIRECTION: &str = "disk.io.direction";
 
+/// Describes a class of error the operation ended with.
+pub const ERROR_TYPE: &str = "error.type";
+
 /// Lower-case hexadecimal SHA-256 over the bytes of the BPF object that the agent loaded.
 pub const EVENKEEL_BPF_OBJECT_HASH: &str = "evenkeel.bpf.object.hash";
 
@@ -46,6 +49,12 @@ pub const EVENKEEL_CONTEXT_SWITCH_TYPE: &str = "evenkeel.context_switch.type";
 
 /// Why the task was put on the run queue.
 pub const EVENKEEL_CPU_RUN_QUEUE_ENQUEUE_REASON: &str = "evenkeel.cpu.run_queue.enqueue.reason";
+
+/// Counts devices that had the same name one shortly after the other: 2 for the second.
+pub const EVENKEEL_DISK_INSTANCE: &str = "evenkeel.disk.instance";
+
+/// What the operation does, as the kernel groups operations in `/proc/diskstats`.
+pub const EVENKEEL_DISK_OPERATION_TYPE: &str = "evenkeel.disk.operation.type";
 
 /// What became of an exported window.
 pub const EVENKEEL_EXPORT_OUTCOME: &str = "evenkeel.export.outcome";
@@ -61,6 +70,12 @@ pub const EVENKEEL_HELPER_NAME: &str = "evenkeel.helper.name";
 
 /// The hypervisor that the host runs on.
 pub const EVENKEEL_HOST_HYPERVISOR_NAME: &str = "evenkeel.host.hypervisor.name";
+
+/// What kind of interrupt it is.
+pub const EVENKEEL_INTERRUPT_KIND: &str = "evenkeel.interrupt.kind";
+
+/// The name of the interrupt.
+pub const EVENKEEL_INTERRUPT_NAME: &str = "evenkeel.interrupt.name";
 
 /// The kernel release as `uname -r` prints it.
 pub const EVENKEEL_KERNEL_RELEASE: &str = "evenkeel.kernel.release";
@@ -79,6 +94,21 @@ pub const EVENKEEL_METHOD_CLOCK_COST: &str = "evenkeel.method.clock.cost";
 
 /// Lower-case hexadecimal hash over everything that can differ between two hosts that run the same BPF object.
 pub const EVENKEEL_METHOD_FINGERPRINT: &str = "evenkeel.method.fingerprint";
+
+/// Why the kernel dropped a packet, by its own name for it.
+pub const EVENKEEL_NETWORK_DROP_REASON: &str = "evenkeel.network.drop.reason";
+
+/// Where packets were received from a device's or CPU's queue.
+pub const EVENKEEL_NETWORK_POLL_CONTEXT: &str = "evenkeel.network.poll.context";
+
+/// How a poll for packets ended.
+pub const EVENKEEL_NETWORK_POLL_OUTCOME: &str = "evenkeel.network.poll.outcome";
+
+/// The queue that had no room.
+pub const EVENKEEL_NETWORK_QUEUE_DROP_REASON: &str = "evenkeel.network.queue.drop.reason";
+
+/// What was sent again.
+pub const EVENKEEL_NETWORK_TCP_RETRANSMISSION_KIND: &str = "evenkeel.network.tcp.retransmission.kind";
 
 /// What a blocked task waited for.
 pub const EVENKEEL_OFF_CPU_REASON: &str = "evenkeel.off_cpu.reason";
@@ -115,6 +145,21 @@ pub const EVENKEEL_SIGNAL_STATE: &str = "evenkeel.signal.state";
 
 /// How a walk of a user stack ended.
 pub const EVENKEEL_STACK_END: &str = "evenkeel.stack.end";
+
+/// How long a system call has been under way.
+pub const EVENKEEL_SYSCALL_AGE: &str = "evenkeel.syscall.age";
+
+/// The class of the error that a system call failed with.
+pub const EVENKEEL_SYSCALL_ERROR_CLASS: &str = "evenkeel.syscall.error.class";
+
+/// What a system call is about.
+pub const EVENKEEL_SYSCALL_FAMILY: &str = "evenkeel.syscall.family";
+
+/// The name of a system call, without prefix.
+pub const EVENKEEL_SYSCALL_NAME: &str = "evenkeel.syscall.name";
+
+/// Whether the call is measured, or only counted down.
+pub const EVENKEEL_SYSCALL_SAMPLED: &str = "evenkeel.syscall.sampled";
 
 /// The CPU architecture the host system is running on.
 pub const HOST_ARCH: &str = "host.arch";
@@ -273,6 +318,11 @@ pub static ALL: &[AttributeDescriptor] = &[
         kind: AttributeKind::Enum(&["read", "write"]),
     },
     AttributeDescriptor {
+        name: ERROR_TYPE,
+        description: "Describes a class of error the operation ended with.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
         name: EVENKEEL_BPF_OBJECT_HASH,
         description: "Lower-case hexadecimal SHA-256 over the bytes of the BPF object that the agent loaded.",
         kind: AttributeKind::String,
@@ -291,6 +341,16 @@ pub static ALL: &[AttributeDescriptor] = &[
         name: EVENKEEL_CPU_RUN_QUEUE_ENQUEUE_REASON,
         description: "Why the task was put on the run queue.",
         kind: AttributeKind::Enum(&["wakeup", "new", "preempted"]),
+    },
+    AttributeDescriptor {
+        name: EVENKEEL_DISK_INSTANCE,
+        description: "Counts devices that had the same name one shortly after the other: 2 for the second.",
+        kind: AttributeKind::Int,
+    },
+    AttributeDescriptor {
+        name: EVENKEEL_DISK_OPERATION_TYPE,
+        description: "What the operation does, as the kernel groups operations in `/proc/diskstats`.",
+        kind: AttributeKind::Enum(&["read", "write", "flush", "discard"]),
     },
     AttributeDescriptor {
         name: EVENKEEL_EXPORT_OUTCOME,
@@ -318,6 +378,16 @@ pub static ALL: &[AttributeDescriptor] = &[
         kind: AttributeKind::Enum(&["none", "kvm", "nitro", "hyperv", "xen", "vmware", "other"]),
     },
     AttributeDescriptor {
+        name: EVENKEEL_INTERRUPT_KIND,
+        description: "What kind of interrupt it is.",
+        kind: AttributeKind::Enum(&["device", "vector", "soft"]),
+    },
+    AttributeDescriptor {
+        name: EVENKEEL_INTERRUPT_NAME,
+        description: "The name of the interrupt.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
         name: EVENKEEL_KERNEL_RELEASE,
         description: "The kernel release as `uname -r` prints it.",
         kind: AttributeKind::String,
@@ -330,7 +400,7 @@ pub static ALL: &[AttributeDescriptor] = &[
     AttributeDescriptor {
         name: EVENKEEL_LOSS_REASON,
         description: "Why an event is missing from what was exported.",
-        kind: AttributeKind::Enum(&["aggregation_full", "ring_buffer_full", "storage_full", "stack_full", "negative_interval", "unmatched", "out_of_range", "throttled", "process_unknown", "channel_full", "series_full", "read_failed", "invalid", "late"]),
+        kind: AttributeKind::Enum(&["aggregation_full", "ring_buffer_full", "storage_full", "stack_full", "negative_interval", "unmatched", "unended", "out_of_range", "throttled", "process_unknown", "channel_full", "series_full", "read_failed", "invalid", "late"]),
     },
     AttributeDescriptor {
         name: EVENKEEL_MAP_NAME,
@@ -346,6 +416,31 @@ pub static ALL: &[AttributeDescriptor] = &[
         name: EVENKEEL_METHOD_FINGERPRINT,
         description: "Lower-case hexadecimal hash over everything that can differ between two hosts that run the same BPF object.",
         kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
+        name: EVENKEEL_NETWORK_DROP_REASON,
+        description: "Why the kernel dropped a packet, by its own name for it.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
+        name: EVENKEEL_NETWORK_POLL_CONTEXT,
+        description: "Where packets were received from a device's or CPU's queue.",
+        kind: AttributeKind::Enum(&["soft_interrupt", "task"]),
+    },
+    AttributeDescriptor {
+        name: EVENKEEL_NETWORK_POLL_OUTCOME,
+        description: "How a poll for packets ended.",
+        kind: AttributeKind::Enum(&["done", "exhausted"]),
+    },
+    AttributeDescriptor {
+        name: EVENKEEL_NETWORK_QUEUE_DROP_REASON,
+        description: "The queue that had no room.",
+        kind: AttributeKind::Enum(&["cpu_backlog", "accept_queue", "listen", "tcp_backlog", "tcp_receive_queue", "udp_receive_queue", "udp_send_queue"]),
+    },
+    AttributeDescriptor {
+        name: EVENKEEL_NETWORK_TCP_RETRANSMISSION_KIND,
+        description: "What was sent again.",
+        kind: AttributeKind::Enum(&["data", "syn", "syn_ack"]),
     },
     AttributeDescriptor {
         name: EVENKEEL_OFF_CPU_REASON,
@@ -406,6 +501,31 @@ pub static ALL: &[AttributeDescriptor] = &[
         name: EVENKEEL_STACK_END,
         description: "How a walk of a user stack ended.",
         kind: AttributeKind::Enum(&["complete", "truncated", "bad_frame_pointer", "read_fault", "bad_return_address", "no_user_stack", "not_current"]),
+    },
+    AttributeDescriptor {
+        name: EVENKEEL_SYSCALL_AGE,
+        description: "How long a system call has been under way.",
+        kind: AttributeKind::Enum(&["below_1ms", "below_10ms", "below_100ms", "below_1s", "below_10s", "below_1min", "above_1min", "unknown"]),
+    },
+    AttributeDescriptor {
+        name: EVENKEEL_SYSCALL_ERROR_CLASS,
+        description: "The class of the error that a system call failed with.",
+        kind: AttributeKind::Enum(&["would_block", "interrupted", "timed_out", "not_found", "exists", "not_permitted", "invalid", "exhausted", "busy", "connection", "io", "other"]),
+    },
+    AttributeDescriptor {
+        name: EVENKEEL_SYSCALL_FAMILY,
+        description: "What a system call is about.",
+        kind: AttributeKind::Enum(&["read", "write", "sync", "copy", "poll", "async_io", "network", "file", "memory", "process", "signal", "time", "lock", "ipc", "compat", "other"]),
+    },
+    AttributeDescriptor {
+        name: EVENKEEL_SYSCALL_NAME,
+        description: "The name of a system call, without prefix.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
+        name: EVENKEEL_SYSCALL_SAMPLED,
+        description: "Whether the call is measured, or only counted down.",
+        kind: AttributeKind::Boolean,
     },
     AttributeDescriptor {
         name: HOST_ARCH,
@@ -658,6 +778,18 @@ pub mod value {
         pub const PREEMPTED: &str = "preempted";
     }
 
+    /// Values of `evenkeel.disk.operation.type`.
+    pub mod evenkeel_disk_operation_type {
+        /// Reads.
+        pub const READ: &str = "read";
+        /// Writes.
+        pub const WRITE: &str = "write";
+        /// Flushes of the device's cache.
+        pub const FLUSH: &str = "flush";
+        /// Discards.
+        pub const DISCARD: &str = "discard";
+    }
+
     /// Values of `evenkeel.export.outcome`.
     pub mod evenkeel_export_outcome {
         /// The window was encoded and put into the queue.
@@ -696,6 +828,16 @@ pub mod value {
         pub const OTHER: &str = "other";
     }
 
+    /// Values of `evenkeel.interrupt.kind`.
+    pub mod evenkeel_interrupt_kind {
+        /// A hard interrupt of a device.
+        pub const DEVICE: &str = "device";
+        /// A vector of the CPU itself: its timer, and what CPUs send each other. x86 only; elsewhere these are interrupts of devices.
+        pub const VECTOR: &str = "vector";
+        /// A soft interrupt, on the way out of a hard one or in ksoftirqd.
+        pub const SOFT: &str = "soft";
+    }
+
     /// Values of `evenkeel.loss.reason`.
     pub mod evenkeel_loss_reason {
         /// The kernel map that sums up the events was full.
@@ -710,6 +852,8 @@ pub mod value {
         pub const NEGATIVE_INTERVAL: &str = "negative_interval";
         /// An end was seen without its start.
         pub const UNMATCHED: &str = "unmatched";
+        /// A start was seen without its end.
+        pub const UNENDED: &str = "unended";
         /// The value lay outside of what the signal records.
         pub const OUT_OF_RANGE: &str = "out_of_range";
         /// The kernel throttled the sampling event.
@@ -736,6 +880,50 @@ pub mod value {
         pub const SLOW: &str = "slow";
         /// The clock helper takes 1 us or more a call, as when each reading leaves the guest.
         pub const VERY_SLOW: &str = "very_slow";
+    }
+
+    /// Values of `evenkeel.network.poll.context`.
+    pub mod evenkeel_network_poll_context {
+        /// In the soft interrupt `net_rx`.
+        pub const SOFT_INTERRUPT: &str = "soft_interrupt";
+        /// In a task: busy polling, or the thread of a device.
+        pub const TASK: &str = "task";
+    }
+
+    /// Values of `evenkeel.network.poll.outcome`.
+    pub mod evenkeel_network_poll_outcome {
+        /// The queue was emptied.
+        pub const DONE: &str = "done";
+        /// The budget of packets was used up, and those that are left wait.
+        pub const EXHAUSTED: &str = "exhausted";
+    }
+
+    /// Values of `evenkeel.network.queue.drop.reason`.
+    pub mod evenkeel_network_queue_drop_reason {
+        /// The CPU's queue of received packets was full (`net.core.netdev_max_backlog`).
+        pub const CPU_BACKLOG: &str = "cpu_backlog";
+        /// The queue of connections that an application has not accepted was full.
+        pub const ACCEPT_QUEUE: &str = "accept_queue";
+        /// A connection was refused for another reason, such as want of memory.
+        pub const LISTEN: &str = "listen";
+        /// The queue of a TCP socket that its process is busy with was full.
+        pub const TCP_BACKLOG: &str = "tcp_backlog";
+        /// The receive queue of a TCP socket was full.
+        pub const TCP_RECEIVE_QUEUE: &str = "tcp_receive_queue";
+        /// The receive queue of a UDP socket was full.
+        pub const UDP_RECEIVE_QUEUE: &str = "udp_receive_queue";
+        /// The send queue of a UDP socket was full.
+        pub const UDP_SEND_QUEUE: &str = "udp_send_queue";
+    }
+
+    /// Values of `evenkeel.network.tcp.retransmission.kind`.
+    pub mod evenkeel_network_tcp_retransmission_kind {
+        /// Data or FIN of an established connection.
+        pub const DATA: &str = "data";
+        /// The SYN of a connection that is being made.
+        pub const SYN: &str = "syn";
+        /// The answer to a SYN.
+        pub const SYN_ACK: &str = "syn_ack";
     }
 
     /// Values of `evenkeel.off_cpu.reason`.
@@ -852,6 +1040,90 @@ pub mod value {
         pub const NO_USER_STACK: &str = "no_user_stack";
         /// The task was not running, so that its user memory could not be read: its wait goes on, or nothing hit it when it returned.
         pub const NOT_CURRENT: &str = "not_current";
+    }
+
+    /// Values of `evenkeel.syscall.age`.
+    pub mod evenkeel_syscall_age {
+        /// Below 1 ms.
+        pub const BELOW_1MS: &str = "below_1ms";
+        /// From 1 ms to below 10 ms.
+        pub const BELOW_10MS: &str = "below_10ms";
+        /// From 10 ms to below 100 ms.
+        pub const BELOW_100MS: &str = "below_100ms";
+        /// From 100 ms to below 1 s.
+        pub const BELOW_1S: &str = "below_1s";
+        /// From 1 s to below 10 s.
+        pub const BELOW_10S: &str = "below_10s";
+        /// From 10 s to below 1 min.
+        pub const BELOW_1MIN: &str = "below_1min";
+        /// 1 min or longer.
+        pub const ABOVE_1MIN: &str = "above_1min";
+        /// It was entered before it could be seen, or was not among those sampled.
+        pub const UNKNOWN: &str = "unknown";
+    }
+
+    /// Values of `evenkeel.syscall.error.class`.
+    pub mod evenkeel_syscall_error_class {
+        /// It could not be done at once: EAGAIN, EINPROGRESS.
+        pub const WOULD_BLOCK: &str = "would_block";
+        /// A signal came: EINTR, and calls that the kernel restarts after it.
+        pub const INTERRUPTED: &str = "interrupted";
+        /// The time was over: ETIMEDOUT.
+        pub const TIMED_OUT: &str = "timed_out";
+        /// There is no such file, process or device: ENOENT, ESRCH, ECHILD.
+        pub const NOT_FOUND: &str = "not_found";
+        /// It is there already or in the way: EEXIST, EADDRINUSE.
+        pub const EXISTS: &str = "exists";
+        /// EPERM, EACCES, EROFS.
+        pub const NOT_PERMITTED: &str = "not_permitted";
+        /// The call made no sense: EINVAL, EBADF, EFAULT, ENOSYS, EOPNOTSUPP.
+        pub const INVALID: &str = "invalid";
+        /// Memory, space or descriptors were used up: ENOMEM, ENOSPC, EMFILE.
+        pub const EXHAUSTED: &str = "exhausted";
+        /// Somebody else holds it: EBUSY, EDEADLK.
+        pub const BUSY: &str = "busy";
+        /// The other end or the way to it: ECONNREFUSED, ECONNRESET, EPIPE.
+        pub const CONNECTION: &str = "connection";
+        /// The device or file system failed: EIO, ESTALE.
+        pub const IO: &str = "io";
+        /// Any other error.
+        pub const OTHER: &str = "other";
+    }
+
+    /// Values of `evenkeel.syscall.family`.
+    pub mod evenkeel_syscall_family {
+        /// `read` and its kin, from whatever descriptor; directories and random numbers too.
+        pub const READ: &str = "read";
+        /// `write` and its kin, to whatever descriptor.
+        pub const WRITE: &str = "write";
+        /// Data to stable storage: `fsync`, `msync`, `sync`.
+        pub const SYNC: &str = "sync";
+        /// Data between two descriptors: `sendfile`, `splice`, `copy_file_range`.
+        pub const COPY: &str = "copy";
+        /// Waiting for descriptors: `epoll_wait`, `poll`, `select`, and what sets them up.
+        pub const POLL: &str = "poll";
+        /// `io_uring` and `io_submit`, and waiting for them.
+        pub const ASYNC_IO: &str = "async_io";
+        /// Sockets: connect, accept, send, receive, options.
+        pub const NETWORK: &str = "network";
+        /// Names, descriptors and attributes of files; mounts.
+        pub const FILE: &str = "file";
+        /// Address spaces: `mmap`, `brk`, `madvise`.
+        pub const MEMORY: &str = "memory";
+        /// Processes and threads, their identity, scheduling and limits; waiting for a child.
+        pub const PROCESS: &str = "process";
+        /// Sending, handling and waiting for signals.
+        pub const SIGNAL: &str = "signal";
+        /// Clocks, timers and sleeping.
+        pub const TIME: &str = "time";
+        /// `futex`, by which locks, condition variables and joins wait; `flock`.
+        pub const LOCK: &str = "lock";
+        /// Pipes, message queues, semaphores and shared memory.
+        pub const IPC: &str = "ipc";
+        /// Calls of the 32-bit ABI, which have other numbers.
+        pub const COMPAT: &str = "compat";
+        /// The rest, such as `ioctl`.
+        pub const OTHER: &str = "other";
     }
 
     /// Values of `host.arch`.

@@ -13,6 +13,25 @@ pub static EVENKEEL_CPU_CONTEXT_SWITCHES: MetricDescriptor = MetricDescriptor {
     attributes: &[],
 };
 
+/// Time of each CPU that interrupts took for themselves. Counter in `s`.
+pub static EVENKEEL_CPU_INTERRUPT_TIME: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.cpu.interrupt.time",
+    unit: "s",
+    description: "Time of each CPU that interrupts took for themselves.",
+    instrument: Instrument::Counter,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::CPU_LOGICAL_NUMBER,
+            requirement: Requirement::Required,
+        },
+        MetricAttribute {
+            name: attribute::EVENKEEL_INTERRUPT_KIND,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
 /// Tasks running or ready on a CPU, sampled with the frequency of the profiles. Histogram in `{task}`.
 pub static EVENKEEL_CPU_RUN_QUEUE_LENGTH: MetricDescriptor = MetricDescriptor {
     name: "evenkeel.cpu.run_queue.length",
@@ -93,6 +112,98 @@ pub static EVENKEEL_CPU_SWITCHES: MetricDescriptor = MetricDescriptor {
     ],
 };
 
+/// Disk operations that the driver had, looked at once a second. Histogram in `{operation}`.
+pub static EVENKEEL_DISK_OPERATION_DEPTH: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.disk.operation.depth",
+    unit: "{operation}",
+    description: "Disk operations that the driver had, looked at once a second.",
+    instrument: Instrument::Histogram,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_DISK_INSTANCE,
+            requirement: Requirement::ConditionallyRequired,
+        },
+        MetricAttribute {
+            name: attribute::SYSTEM_DEVICE,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Time from when the driver got a disk operation to its last completion. Histogram in `s`.
+pub static EVENKEEL_DISK_OPERATION_DEVICE_DURATION: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.disk.operation.device.duration",
+    unit: "s",
+    description: "Time from when the driver got a disk operation to its last completion.",
+    instrument: Instrument::Histogram,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_DISK_INSTANCE,
+            requirement: Requirement::ConditionallyRequired,
+        },
+        MetricAttribute {
+            name: attribute::EVENKEEL_DISK_OPERATION_TYPE,
+            requirement: Requirement::Required,
+        },
+        MetricAttribute {
+            name: attribute::SYSTEM_DEVICE,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Time from the arrival of a disk operation to its completion. Histogram in `s`.
+pub static EVENKEEL_DISK_OPERATION_DURATION: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.disk.operation.duration",
+    unit: "s",
+    description: "Time from the arrival of a disk operation to its completion.",
+    instrument: Instrument::Histogram,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_DISK_INSTANCE,
+            requirement: Requirement::ConditionallyRequired,
+        },
+        MetricAttribute {
+            name: attribute::EVENKEEL_DISK_OPERATION_TYPE,
+            requirement: Requirement::Required,
+        },
+        MetricAttribute {
+            name: attribute::SYSTEM_DEVICE,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Disk operations that ended with an error. Counter in `{operation}`.
+pub static EVENKEEL_DISK_OPERATION_ERRORS: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.disk.operation.errors",
+    unit: "{operation}",
+    description: "Disk operations that ended with an error.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::ERROR_TYPE,
+            requirement: Requirement::Required,
+        },
+        MetricAttribute {
+            name: attribute::EVENKEEL_DISK_INSTANCE,
+            requirement: Requirement::ConditionallyRequired,
+        },
+        MetricAttribute {
+            name: attribute::EVENKEEL_DISK_OPERATION_TYPE,
+            requirement: Requirement::Required,
+        },
+        MetricAttribute {
+            name: attribute::SYSTEM_DEVICE,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
 /// Operations that were issued to a disk and have not completed. UpDownCounter in `{operation}`.
 pub static EVENKEEL_DISK_OPERATION_IN_FLIGHT: MetricDescriptor = MetricDescriptor {
     name: "evenkeel.disk.operation.in_flight",
@@ -101,6 +212,98 @@ pub static EVENKEEL_DISK_OPERATION_IN_FLIGHT: MetricDescriptor = MetricDescripto
     instrument: Instrument::UpDownCounter,
     number: Number::Int,
     attributes: &[
+        MetricAttribute {
+            name: attribute::SYSTEM_DEVICE,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Completions of a part of a disk operation. Counter in `{operation}`.
+pub static EVENKEEL_DISK_OPERATION_PARTIAL_COMPLETIONS: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.disk.operation.partial_completions",
+    unit: "{operation}",
+    description: "Completions of a part of a disk operation.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_DISK_INSTANCE,
+            requirement: Requirement::ConditionallyRequired,
+        },
+        MetricAttribute {
+            name: attribute::EVENKEEL_DISK_OPERATION_TYPE,
+            requirement: Requirement::Required,
+        },
+        MetricAttribute {
+            name: attribute::SYSTEM_DEVICE,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Time from the arrival of a disk operation until the driver got it. Histogram in `s`.
+pub static EVENKEEL_DISK_OPERATION_QUEUE_DURATION: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.disk.operation.queue.duration",
+    unit: "s",
+    description: "Time from the arrival of a disk operation until the driver got it.",
+    instrument: Instrument::Histogram,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_DISK_INSTANCE,
+            requirement: Requirement::ConditionallyRequired,
+        },
+        MetricAttribute {
+            name: attribute::EVENKEEL_DISK_OPERATION_TYPE,
+            requirement: Requirement::Required,
+        },
+        MetricAttribute {
+            name: attribute::SYSTEM_DEVICE,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Times that a driver handed a disk operation back because it could not take it yet. Counter in `{operation}`.
+pub static EVENKEEL_DISK_OPERATION_REQUEUES: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.disk.operation.requeues",
+    unit: "{operation}",
+    description: "Times that a driver handed a disk operation back because it could not take it yet.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_DISK_INSTANCE,
+            requirement: Requirement::ConditionallyRequired,
+        },
+        MetricAttribute {
+            name: attribute::EVENKEEL_DISK_OPERATION_TYPE,
+            requirement: Requirement::Required,
+        },
+        MetricAttribute {
+            name: attribute::SYSTEM_DEVICE,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Sizes of disk operations. Histogram in `By`.
+pub static EVENKEEL_DISK_OPERATION_SIZE: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.disk.operation.size",
+    unit: "By",
+    description: "Sizes of disk operations.",
+    instrument: Instrument::Histogram,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_DISK_INSTANCE,
+            requirement: Requirement::ConditionallyRequired,
+        },
+        MetricAttribute {
+            name: attribute::EVENKEEL_DISK_OPERATION_TYPE,
+            requirement: Requirement::Required,
+        },
         MetricAttribute {
             name: attribute::SYSTEM_DEVICE,
             requirement: Requirement::Required,
@@ -272,6 +475,44 @@ pub static EVENKEEL_HELPER_COST: MetricDescriptor = MetricDescriptor {
     ],
 };
 
+/// Time from the begin of an interrupt's handling to its end. Histogram in `s`.
+pub static EVENKEEL_INTERRUPT_DURATION: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.interrupt.duration",
+    unit: "s",
+    description: "Time from the begin of an interrupt's handling to its end.",
+    instrument: Instrument::Histogram,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_INTERRUPT_KIND,
+            requirement: Requirement::Required,
+        },
+        MetricAttribute {
+            name: attribute::EVENKEEL_INTERRUPT_NAME,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// CPU time that interrupts took for themselves. Counter in `s`.
+pub static EVENKEEL_INTERRUPT_TIME: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.interrupt.time",
+    unit: "s",
+    description: "CPU time that interrupts took for themselves.",
+    instrument: Instrument::Counter,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_INTERRUPT_KIND,
+            requirement: Requirement::Required,
+        },
+        MetricAttribute {
+            name: attribute::EVENKEEL_INTERRUPT_NAME,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
 /// Kernel memory that the maps of the agent occupy. UpDownCounter in `By`.
 pub static EVENKEEL_MAP_MEMORY_USAGE: MetricDescriptor = MetricDescriptor {
     name: "evenkeel.map.memory.usage",
@@ -285,6 +526,146 @@ pub static EVENKEEL_MAP_MEMORY_USAGE: MetricDescriptor = MetricDescriptor {
             requirement: Requirement::Recommended,
         },
     ],
+};
+
+/// Packets that the kernel dropped, in all network namespaces. Counter in `{packet}`.
+pub static EVENKEEL_NETWORK_DROPS: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.network.drops",
+    unit: "{packet}",
+    description: "Packets that the kernel dropped, in all network namespaces.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_NETWORK_DROP_REASON,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// CPU time that receiving a packet took in `net_rx`. Histogram in `s`.
+pub static EVENKEEL_NETWORK_PACKET_RECEIVE_DURATION: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.network.packet.receive.duration",
+    unit: "s",
+    description: "CPU time that receiving a packet took in `net_rx`.",
+    instrument: Instrument::Histogram,
+    number: Number::Double,
+    attributes: &[],
+};
+
+/// Packets that were taken from the receive queues of devices and CPUs, in all network namespaces. Counter in `{packet}`.
+pub static EVENKEEL_NETWORK_PACKETS_POLLED: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.network.packets.polled",
+    unit: "{packet}",
+    description: "Packets that were taken from the receive queues of devices and CPUs, in all network namespaces.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_NETWORK_POLL_CONTEXT,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Polls of the receive queues of devices and CPUs. Counter in `{poll}`.
+pub static EVENKEEL_NETWORK_POLLS: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.network.polls",
+    unit: "{poll}",
+    description: "Polls of the receive queues of devices and CPUs.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_NETWORK_POLL_OUTCOME,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Packets and connections that found no room in a queue. Counter in `{packet}`.
+pub static EVENKEEL_NETWORK_QUEUE_DROPS: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.network.queue.drops",
+    unit: "{packet}",
+    description: "Packets and connections that found no room in a queue.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_NETWORK_QUEUE_DROP_REASON,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Runs of `net_rx` that ended with packets left, for want of time or budget. Counter in `{run}`.
+pub static EVENKEEL_NETWORK_SOFTIRQ_SQUEEZES: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.network.softirq.squeezes",
+    unit: "{run}",
+    description: "Runs of `net_rx` that ended with packets left, for want of time or budget.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[],
+};
+
+/// CPU time of the soft interrupts that receive and transmit packets. Counter in `s`.
+pub static EVENKEEL_NETWORK_SOFTIRQ_TIME: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.network.softirq.time",
+    unit: "s",
+    description: "CPU time of the soft interrupts that receive and transmit packets.",
+    instrument: Instrument::Counter,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_INTERRUPT_NAME,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Segments that arrived on established TCP connections. Counter in `{segment}`.
+pub static EVENKEEL_NETWORK_TCP_RECEIVED_SEGMENTS: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.network.tcp.received_segments",
+    unit: "{segment}",
+    description: "Segments that arrived on established TCP connections.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[],
+};
+
+/// TCP segments that were sent again. Counter in `{segment}`.
+pub static EVENKEEL_NETWORK_TCP_RETRANSMISSIONS: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.network.tcp.retransmissions",
+    unit: "{segment}",
+    description: "TCP segments that were sent again.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_NETWORK_TCP_RETRANSMISSION_KIND,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Smoothed round-trip times of TCP connections. Histogram in `s`.
+pub static EVENKEEL_NETWORK_TCP_ROUND_TRIP_DURATION: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.network.tcp.round_trip.duration",
+    unit: "s",
+    description: "Smoothed round-trip times of TCP connections.",
+    instrument: Instrument::Histogram,
+    number: Number::Double,
+    attributes: &[],
+};
+
+/// Share of the segments at which the round-trip time is looked at. Gauge in `1`.
+pub static EVENKEEL_NETWORK_TCP_ROUND_TRIP_SAMPLING_RATIO: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.network.tcp.round_trip.sampling.ratio",
+    unit: "1",
+    description: "Share of the segments at which the round-trip time is looked at.",
+    instrument: Instrument::Gauge,
+    number: Number::Double,
+    attributes: &[],
 };
 
 /// Time that tasks were blocked, by what they waited for. Counter in `s`.
@@ -316,6 +697,29 @@ pub static EVENKEEL_PRESSURE_STALL_TIME: MetricDescriptor = MetricDescriptor {
         },
         MetricAttribute {
             name: attribute::EVENKEEL_PRESSURE_SCOPE,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Bytes that processes handed to disks, estimated from a sample. Counter in `By`.
+pub static EVENKEEL_PROCESS_DISK_IO: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.process.disk.io",
+    unit: "By",
+    description: "Bytes that processes handed to disks, estimated from a sample.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::CONTAINER_ID,
+            requirement: Requirement::ConditionallyRequired,
+        },
+        MetricAttribute {
+            name: attribute::DISK_IO_DIRECTION,
+            requirement: Requirement::Required,
+        },
+        MetricAttribute {
+            name: attribute::PROCESS_EXECUTABLE_NAME,
             requirement: Requirement::Required,
         },
     ],
@@ -469,6 +873,199 @@ pub static EVENKEEL_SYMBOL_CACHE_SIZE: MetricDescriptor = MetricDescriptor {
     unit: "{entry}",
     description: "Entries in the cache of names.",
     instrument: Instrument::UpDownCounter,
+    number: Number::Int,
+    attributes: &[],
+};
+
+/// System calls entered, by family. Counter in `{call}`.
+pub static EVENKEEL_SYSCALL_CALLS: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.syscall.calls",
+    unit: "{call}",
+    description: "System calls entered, by family.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_SYSCALL_FAMILY,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Time from the entry of a system call to its end, by family. Histogram in `s`.
+pub static EVENKEEL_SYSCALL_DURATION: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.syscall.duration",
+    unit: "s",
+    description: "Time from the entry of a system call to its end, by family.",
+    instrument: Instrument::Histogram,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_SYSCALL_FAMILY,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// System calls that failed, by family and class of error. Counter in `{error}`.
+pub static EVENKEEL_SYSCALL_ERRORS: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.syscall.errors",
+    unit: "{error}",
+    description: "System calls that failed, by family and class of error.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_SYSCALL_ERROR_CLASS,
+            requirement: Requirement::Required,
+        },
+        MetricAttribute {
+            name: attribute::EVENKEEL_SYSCALL_FAMILY,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// System calls that tasks are in, by family and age. UpDownCounter in `{call}`.
+pub static EVENKEEL_SYSCALL_IN_FLIGHT_COUNT: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.syscall.in_flight.count",
+    unit: "{call}",
+    description: "System calls that tasks are in, by family and age.",
+    instrument: Instrument::UpDownCounter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_SYSCALL_AGE,
+            requirement: Requirement::Required,
+        },
+        MetricAttribute {
+            name: attribute::EVENKEEL_SYSCALL_FAMILY,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// System calls entered, of each call that was listed. Counter in `{call}`.
+pub static EVENKEEL_SYSCALL_LISTED_CALLS: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.syscall.listed.calls",
+    unit: "{call}",
+    description: "System calls entered, of each call that was listed.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_SYSCALL_NAME,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Time from the entry of a system call to its end, of each call that was listed. Histogram in `s`.
+pub static EVENKEEL_SYSCALL_LISTED_DURATION: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.syscall.listed.duration",
+    unit: "s",
+    description: "Time from the entry of a system call to its end, of each call that was listed.",
+    instrument: Instrument::Histogram,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_SYSCALL_NAME,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Time for which system calls were watched. Counter in `s`.
+pub static EVENKEEL_SYSCALL_SAMPLING_ATTACHED_TIME: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.syscall.sampling.attached.time",
+    unit: "s",
+    description: "Time for which system calls were watched.",
+    instrument: Instrument::Counter,
+    number: Number::Double,
+    attributes: &[],
+};
+
+/// How often the kernel programs were attached to watch system calls. Counter in `{burst}`.
+pub static EVENKEEL_SYSCALL_SAMPLING_BURSTS: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.syscall.sampling.bursts",
+    unit: "{burst}",
+    description: "How often the kernel programs were attached to watch system calls.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[],
+};
+
+/// Time that a system call takes longer while it is watched, measured at the start. Gauge in `s`.
+pub static EVENKEEL_SYSCALL_SAMPLING_CALL_COST: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.syscall.sampling.call.cost",
+    unit: "s",
+    description: "Time that a system call takes longer while it is watched, measured at the start.",
+    instrument: Instrument::Gauge,
+    number: Number::Double,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_SYSCALL_SAMPLED,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// CPU time that watching system calls cost the host. Counter in `s`.
+pub static EVENKEEL_SYSCALL_SAMPLING_COST_TIME: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.syscall.sampling.cost.time",
+    unit: "s",
+    description: "CPU time that watching system calls cost the host.",
+    instrument: Instrument::Counter,
+    number: Number::Double,
+    attributes: &[],
+};
+
+/// Share of the time for which system calls are watched now. Gauge in `1`.
+pub static EVENKEEL_SYSCALL_SAMPLING_DUTY: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.syscall.sampling.duty",
+    unit: "1",
+    description: "Share of the time for which system calls are watched now.",
+    instrument: Instrument::Gauge,
+    number: Number::Double,
+    attributes: &[],
+};
+
+/// Relative standard error of the number of system calls since the start, by how much bursts differ. Gauge in `1`.
+pub static EVENKEEL_SYSCALL_SAMPLING_ERROR: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.syscall.sampling.error",
+    unit: "1",
+    description: "Relative standard error of the number of system calls since the start, by how much bursts differ.",
+    instrument: Instrument::Gauge,
+    number: Number::Double,
+    attributes: &[],
+};
+
+/// The longest duration of a system call that can be measured now. Gauge in `s`.
+pub static EVENKEEL_SYSCALL_SAMPLING_LONGEST: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.syscall.sampling.longest",
+    unit: "s",
+    description: "The longest duration of a system call that can be measured now.",
+    instrument: Instrument::Gauge,
+    number: Number::Double,
+    attributes: &[],
+};
+
+/// Share of the calls watched that are measured now. Gauge in `1`.
+pub static EVENKEEL_SYSCALL_SAMPLING_RATE: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.syscall.sampling.rate",
+    unit: "1",
+    description: "Share of the calls watched that are measured now.",
+    instrument: Instrument::Gauge,
+    number: Number::Double,
+    attributes: &[],
+};
+
+/// System calls that were not measured, to hold the budget. Counter in `{call}`.
+pub static EVENKEEL_SYSCALL_SAMPLING_SKIPPED: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.syscall.sampling.skipped",
+    unit: "{call}",
+    description: "System calls that were not measured, to hold the budget.",
+    instrument: Instrument::Counter,
     number: Number::Int,
     attributes: &[],
 };
@@ -792,13 +1389,22 @@ pub static SYSTEM_UPTIME: MetricDescriptor = MetricDescriptor {
 /// Every metric, sorted by name.
 pub static ALL: &[&MetricDescriptor] = &[
     &EVENKEEL_CPU_CONTEXT_SWITCHES,
+    &EVENKEEL_CPU_INTERRUPT_TIME,
     &EVENKEEL_CPU_RUN_QUEUE_LENGTH,
     &EVENKEEL_CPU_RUN_QUEUE_WAIT_DURATION,
     &EVENKEEL_CPU_RUN_QUEUE_WAIT_TIME,
     &EVENKEEL_CPU_STOLEN_TIME,
     &EVENKEEL_CPU_STOLEN_UTILIZATION,
     &EVENKEEL_CPU_SWITCHES,
+    &EVENKEEL_DISK_OPERATION_DEPTH,
+    &EVENKEEL_DISK_OPERATION_DEVICE_DURATION,
+    &EVENKEEL_DISK_OPERATION_DURATION,
+    &EVENKEEL_DISK_OPERATION_ERRORS,
     &EVENKEEL_DISK_OPERATION_IN_FLIGHT,
+    &EVENKEEL_DISK_OPERATION_PARTIAL_COMPLETIONS,
+    &EVENKEEL_DISK_OPERATION_QUEUE_DURATION,
+    &EVENKEEL_DISK_OPERATION_REQUEUES,
+    &EVENKEEL_DISK_OPERATION_SIZE,
     &EVENKEEL_EXECUTABLE_TABLE_EVICTIONS,
     &EVENKEEL_EXPORT_QUEUE_LENGTH,
     &EVENKEEL_EXPORT_QUEUE_SIZE,
@@ -810,9 +1416,23 @@ pub static ALL: &[&MetricDescriptor] = &[
     &EVENKEEL_FOCUS_RUN_QUEUE_WAIT_DURATION,
     &EVENKEEL_FOCUS_SYSCALL_DURATION,
     &EVENKEEL_HELPER_COST,
+    &EVENKEEL_INTERRUPT_DURATION,
+    &EVENKEEL_INTERRUPT_TIME,
     &EVENKEEL_MAP_MEMORY_USAGE,
+    &EVENKEEL_NETWORK_DROPS,
+    &EVENKEEL_NETWORK_PACKET_RECEIVE_DURATION,
+    &EVENKEEL_NETWORK_PACKETS_POLLED,
+    &EVENKEEL_NETWORK_POLLS,
+    &EVENKEEL_NETWORK_QUEUE_DROPS,
+    &EVENKEEL_NETWORK_SOFTIRQ_SQUEEZES,
+    &EVENKEEL_NETWORK_SOFTIRQ_TIME,
+    &EVENKEEL_NETWORK_TCP_RECEIVED_SEGMENTS,
+    &EVENKEEL_NETWORK_TCP_RETRANSMISSIONS,
+    &EVENKEEL_NETWORK_TCP_ROUND_TRIP_DURATION,
+    &EVENKEEL_NETWORK_TCP_ROUND_TRIP_SAMPLING_RATIO,
     &EVENKEEL_OFF_CPU_TIME,
     &EVENKEEL_PRESSURE_STALL_TIME,
+    &EVENKEEL_PROCESS_DISK_IO,
     &EVENKEEL_PROCESS_TABLE_EVICTIONS,
     &EVENKEEL_PROCESS_TABLE_SIZE,
     &EVENKEEL_PROGRAM_RUN_TIME,
@@ -824,6 +1444,21 @@ pub static ALL: &[&MetricDescriptor] = &[
     &EVENKEEL_STACK_WALKS,
     &EVENKEEL_SYMBOL_CACHE_EVICTIONS,
     &EVENKEEL_SYMBOL_CACHE_SIZE,
+    &EVENKEEL_SYSCALL_CALLS,
+    &EVENKEEL_SYSCALL_DURATION,
+    &EVENKEEL_SYSCALL_ERRORS,
+    &EVENKEEL_SYSCALL_IN_FLIGHT_COUNT,
+    &EVENKEEL_SYSCALL_LISTED_CALLS,
+    &EVENKEEL_SYSCALL_LISTED_DURATION,
+    &EVENKEEL_SYSCALL_SAMPLING_ATTACHED_TIME,
+    &EVENKEEL_SYSCALL_SAMPLING_BURSTS,
+    &EVENKEEL_SYSCALL_SAMPLING_CALL_COST,
+    &EVENKEEL_SYSCALL_SAMPLING_COST_TIME,
+    &EVENKEEL_SYSCALL_SAMPLING_DUTY,
+    &EVENKEEL_SYSCALL_SAMPLING_ERROR,
+    &EVENKEEL_SYSCALL_SAMPLING_LONGEST,
+    &EVENKEEL_SYSCALL_SAMPLING_RATE,
+    &EVENKEEL_SYSCALL_SAMPLING_SKIPPED,
     &EVENKEEL_WAIT_PERIOD,
     &EVENKEEL_WAIT_SAMPLES,
     &EVENKEEL_WORKLOAD_RUN_QUEUE_BEHIND_TIME,

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use anyhow::{Result, ensure};
+use anyhow::{Context as _, Result, ensure};
 use evenkeel_semconv::{
     attribute::{
         EVENKEEL_EXPORT_OUTCOME, EVENKEEL_EXPORT_SIGNAL,
@@ -206,7 +206,7 @@ fn long_outage() -> Result<()> {
 }
 
 /// The Collector is killed and comes back after `outage`, the agent making a window a second. Windows that
-/// the files lack are windows that the counters call dropped, and the counters account for every window
+/// the files lack are windows that the agent and its counters call dropped, and both account for every window
 /// made. Gives the number of windows lost.
 fn outage(outage: Duration) -> Result<u64> {
     let mut collector = Collector::start()?;
@@ -229,13 +229,10 @@ fn outage(outage: Duration) -> Result<u64> {
 
     let received = Received::from_file(&collector.json_file())?;
     received.check()?;
-    let ends: Vec<u64> = received
-        .windows("samples")
-        .iter()
-        .map(|span| span.end)
-        .collect();
-    let missing_profiles = missing(&ends);
-    let missing_metrics = missing(&received.point_times(&SYSTEM_CPU_TIME));
+    // Each window has samples of the spinner.
+    let arrived_profiles = received.windows("samples").len();
+    let arrived_metrics = received.point_times(&SYSTEM_CPU_TIME).len();
+    let mut lost = 0;
     let outcome = |signal: &str, outcome: &str| {
         received.last_sum(
             &EVENKEEL_EXPORT_WINDOWS,
@@ -245,7 +242,7 @@ fn outage(outage: Duration) -> Result<u64> {
             ],
         )
     };
-    for (signal, missing) in [(PROFILES, missing_profiles), (METRICS, missing_metrics)] {
+    for (signal, arrived) in [(PROFILES, arrived_profiles), (METRICS, arrived_metrics)] {
         let made = outcome(signal, MADE)?;
         let (sent, rejected, dropped) = (
             outcome(signal, SENT)?,
@@ -271,25 +268,56 @@ fn outage(outage: Duration) -> Result<u64> {
             (0.0..=waiting + 2.0).contains(&open),
             "{open} windows of {signal} are unaccounted for, {waiting} wait"
         );
-        println!("{signal}: {missing} windows are missing");
-        // Nothing is dropped any more once the Collector is back and the queue is being emptied.
-        #[expect(clippy::cast_precision_loss, reason = "a few windows")]
-        let lost = missing as f64;
+        let last = last_account(&finished.stderr, signal)?;
+        println!("{signal}: {arrived} windows arrived; at the end {last:?}");
         ensure!(
-            (lost - dropped).abs() < 0.5,
-            "{missing} windows of {signal} are missing, {dropped} are counted as dropped\n{}",
+            last.sent == arrived && last.made == last.sent + last.dropped && last.rejected == 0,
+            "{arrived} windows of {signal} arrived, the agent says {last:?}\n{}",
             finished.stderr
         );
+        // Nothing is dropped any more once the Collector is back and the queue is being emptied.
+        #[expect(clippy::cast_precision_loss, reason = "a few windows")]
+        let dropped_in_all = last.dropped as f64;
+        ensure!(
+            (dropped_in_all - dropped).abs() < 0.5,
+            "the counter of {signal} says {dropped} dropped, the agent {dropped_in_all}"
+        );
+        if signal == PROFILES {
+            lost = last.dropped as u64;
+        }
     }
-    Ok(missing_profiles)
+    Ok(lost)
 }
 
-/// How many windows of a second are missing between the first and the last of these ends. The last window is
-/// as short as the stop made it.
-fn missing(ends: &[u64]) -> u64 {
-    ends.windows(2)
-        .map(|pair| ((pair[1] - pair[0] + 500_000_000) / 1_000_000_000).saturating_sub(1))
-        .sum()
+/// What the agent says of a signal as its last.
+#[derive(Debug)]
+struct LastAccount {
+    made: usize,
+    sent: usize,
+    dropped: usize,
+    rejected: usize,
+}
+
+fn last_account(stderr: &str, signal: &str) -> Result<LastAccount> {
+    let line = stderr
+        .lines()
+        .rfind(|line| {
+            line.contains("Windows delivered.") && line.contains(&format!("signal=\"{signal}\""))
+        })
+        .with_context(|| format!("no last account of {signal}:\n{stderr}"))?;
+    let number = |name: &str| -> Result<usize> {
+        let text = line
+            .split_whitespace()
+            .find_map(|word| word.strip_prefix(name)?.strip_prefix('='))
+            .with_context(|| format!("no {name}: {line}"))?;
+        Ok(text.parse()?)
+    };
+    Ok(LastAccount {
+        made: number("made")?,
+        sent: number("sent")?,
+        dropped: number("dropped")?,
+        rejected: number("rejected")?,
+    })
 }
 
 /// Until the file has rested for 250 ms, more than twice the exporter's flush interval, so that a kill

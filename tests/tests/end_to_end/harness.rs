@@ -49,6 +49,17 @@ fn c_workloads() -> Result<()> {
     run(&mut Workload::Recursion.command(&["5000", "0.1"])?, LIMIT)?.succeeded()?;
     run(&mut Workload::FixedWork.command(&["2", "100"])?, LIMIT)?.succeeded()?;
     run(&mut Workload::PingPong.command(&["1000", "0"])?, LIMIT)?.succeeded()?;
+    run(&mut Workload::Syscalls.command(&["1000", "0"])?, LIMIT)?.succeeded()?;
+    // Not every file system takes direct I/O: that is said, not hidden.
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("file");
+    let arguments = [&*file.to_string_lossy(), "100", "0"];
+    let direct = run(&mut Workload::DirectIo.command(&arguments)?, LIMIT)?;
+    ensure!(
+        direct.code() == Some(0) || direct.stderr.contains("Invalid argument"),
+        "{}",
+        direct.stderr
+    );
     Ok(())
 }
 

@@ -4,13 +4,17 @@
 
 mod agent;
 mod blame;
+mod block_io;
 mod cli;
 mod collector;
 mod depth;
+mod focus;
 mod formats;
 mod harness;
 mod host;
+mod interrupts;
 mod names;
+mod network;
 mod off_cpu;
 mod on_cpu;
 mod record;
@@ -18,6 +22,7 @@ mod refusal;
 mod run_queue;
 mod stolen;
 mod switches;
+mod syscalls;
 mod wait_reasons;
 
 use std::process::ExitCode;
@@ -39,7 +44,12 @@ fn main() -> ExitCode {
         switches::TESTS,
         blame::TESTS,
         stolen::TESTS,
+        syscalls::TESTS,
         host::TESTS,
+        focus::TESTS,
+        interrupts::TESTS,
+        network::TESTS,
+        block_io::TESTS,
         formats::TESTS,
         agent::TESTS,
         collector::TESTS,

@@ -25,7 +25,7 @@ pub(super) fn waits(overview: &Overview, out: &mut dyn Write) -> io::Result<()> 
          could run waited for a CPU; a bar for each doubling.</p>{}",
         chart::distribution(&all.distribution)
     )?;
-    listing(Listing::waits(overview), out)?;
+    listing("", Listing::waits(overview), out)?;
     writeln!(out, "</section>")
 }
 
@@ -39,7 +39,7 @@ pub(super) fn platform(overview: &Overview, out: &mut dyn Write) -> io::Result<(
         write!(out, "<dt>{word}</dt><dd>{}</dd>", text(&value))?;
     }
     write!(out, "</dl></div><div><h2>Signals</h2>")?;
-    listing(Listing::signals(overview), out)?;
+    listing("", Listing::signals(overview), out)?;
     let missing = overview.missing();
     for line in &missing {
         write!(out, "<p class=\"bad\">{}</p>", text(line))?;
@@ -54,8 +54,12 @@ pub(super) fn platform(overview: &Overview, out: &mut dyn Write) -> io::Result<(
     writeln!(out, "</div></div></section>")
 }
 
-/// A table without a heading of its own.
-fn listing(listing: Option<Listing>, out: &mut dyn Write) -> io::Result<()> {
+/// A table; nothing where there is none.
+pub(super) fn listing(
+    heading: &str,
+    listing: Option<Listing>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let Some(listing) = listing else {
         return Ok(());
     };
@@ -66,11 +70,12 @@ fn listing(listing: Option<Listing>, out: &mut dyn Write) -> io::Result<()> {
             let class = match content {
                 Content::Name => "name",
                 Content::Number => "number",
+                Content::Share => "share",
                 Content::Sentence => "reason",
             };
             (*name, class)
         })
         .collect();
     let there = listing.rows.len();
-    table("", &columns, listing.rows.into_iter(), there, out)
+    table(heading, &columns, listing.rows.into_iter(), there, out)
 }

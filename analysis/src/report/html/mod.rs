@@ -20,6 +20,7 @@ use self::escape::text;
 use super::{
     Grouping, Options, ReportError, chosen,
     label::{Detail, Labels},
+    listing::{Listing, idle_note},
     overview::Overview,
     ranking::OwnerKey,
     units::{amount, grouped, percent, saturated, seconds, utc},
@@ -191,10 +192,14 @@ fn profile_panels(
             text(name),
             text(&amount(profile, profile.total))
         )?;
+        if let Some(note) = idle_note(profile) {
+            write!(out, "<p class=\"soft\">{}</p>", text(&note))?;
+        }
         if let Some(flame) = flame::draw(summary, name, profile, labels)? {
             flame_graph(name, &flame, out)?;
         }
         write!(out, "<div class=\"columns\">")?;
+        account::listing("Waits", Listing::causes(summary, profile, false), out)?;
         tables::functions(summary, profile, labels, out)?;
         tables::owners(summary, profile, owners, out)?;
         writeln!(out, "</div></div>")?;

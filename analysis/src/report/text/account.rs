@@ -13,22 +13,27 @@ use super::{
 
 /// Run-queue waits by what put the task on the queue, and the state of each signal.
 pub(super) fn write(page: &mut Page<'_>, overview: &Overview) -> io::Result<()> {
-    listing(page, "Run-queue wait", Listing::waits(overview))?;
-    listing(page, "Signals", Listing::signals(overview))
+    for (heading, listing) in [
+        ("Run-queue wait", Listing::waits(overview)),
+        ("Signals", Listing::signals(overview)),
+    ] {
+        if let Some(listing) = listing {
+            page.heading(heading)?;
+            draw(page, listing)?;
+        }
+    }
+    Ok(())
 }
 
-fn listing(page: &mut Page<'_>, heading: &str, listing: Option<Listing>) -> io::Result<()> {
-    let Some(listing) = listing else {
-        return Ok(());
-    };
-    page.heading(heading)?;
+/// Writes a table.
+pub(super) fn draw(page: &mut Page<'_>, listing: Listing) -> io::Result<()> {
     let columns: Vec<_> = listing
         .columns
         .iter()
         .map(|(name, content)| {
             let column = match content {
                 Content::Name => Column::Left,
-                Content::Number => Column::Right,
+                Content::Number | Content::Share => Column::Right,
                 Content::Sentence => Column::Elastic,
             };
             (*name, column)

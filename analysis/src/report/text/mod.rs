@@ -11,6 +11,7 @@ use self::table::Table;
 use super::{
     Grouping, Options, ReportError,
     label::{Detail, Labels},
+    listing::{Listing, idle_note},
     one,
     overview::Overview,
     printable::printable,
@@ -152,6 +153,9 @@ fn profile_section(
     let labels = Labels::new(summary.stacks(), detail);
     let heading = format!("{name}: {}", amount(profile, profile.total));
     page.heading(&heading)?;
+    if let Some(note) = idle_note(profile) {
+        writeln!(page.out, "  {note}")?;
+    }
     let has_command = profile
         .samples
         .keys()
@@ -166,9 +170,11 @@ fn profile_section(
             amount(profile, total),
             percent(total as f64, profile.total as f64)
         ))?;
+        causes(page, summary, profile, true)?;
         tables::main(page, summary, options, profile, &labels, total, &within)?;
         page.heading("The whole node")?;
     }
+    causes(page, summary, profile, false)?;
     tables::main(
         page,
         summary,
@@ -191,6 +197,22 @@ fn profile_section(
         )?;
     }
     Ok(())
+}
+
+/// What was waited for, or behind whom, with a blank line before what follows.
+fn causes(
+    page: &mut Page<'_>,
+    summary: &Summary,
+    profile: &Profile,
+    only_command: bool,
+) -> io::Result<()> {
+    match Listing::causes(summary, profile, only_command) {
+        Some(listing) => {
+            account::draw(page, listing)?;
+            writeln!(page.out)
+        }
+        None => Ok(()),
+    }
 }
 
 #[cfg(test)]

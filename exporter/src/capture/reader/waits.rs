@@ -15,6 +15,9 @@ use crate::{
 /// Stacks of wakers kept until the sample of the wait comes, which is a moment later.
 pub(super) const WAKER_STACKS: NonZeroUsize = NonZeroUsize::new(1024).unwrap();
 
+/// From this on, who waits for the end of another process or thread has nothing else to do.
+const SECOND_NANOS: u64 = 1_000_000_000;
+
 /// Number of `futex` on this architecture (x86-64, arm64).
 const SYS_FUTEX: i32 = if cfg!(target_arch = "aarch64") {
     98
@@ -114,6 +117,7 @@ impl ReaderState {
         Block {
             task_state: wait.task_state,
             futex: futex(wait),
+            a_second: wait.blocked_nanos >= SECOND_NANOS,
             whole_window: wait.flags & LEFT_UNFINISHED != 0
                 // The window is a little shorter when the next one has begun a little late.
                 && wait.blocked_nanos >= window - window / 20,

@@ -140,6 +140,19 @@ impl Btf {
             .filter(|found| self.table.name(found.name) == enumeration.as_bytes())
             .find_map(|found| self.table.enumerator(&found, enumerator.as_bytes()))
     }
+
+    /// Names and values of all enumerators of a named enum, in order; of the first definition where
+    /// there are several. Empty where the kernel does not define it.
+    ///
+    /// Walks all types (about a millisecond): for use at start only.
+    #[must_use]
+    pub fn enumerators(&self, enumeration: &str) -> Vec<(String, i64)> {
+        (1..=u32::try_from(self.type_count()).unwrap_or(0))
+            .filter_map(|id| self.table.get(id))
+            .filter(|found| matches!(found.kind, Kind::Enum | Kind::Enum64))
+            .find(|found| self.table.name(found.name) == enumeration.as_bytes())
+            .map_or_else(Vec::new, |found| self.table.enumerators(&found).collect())
+    }
 }
 
 #[cfg(test)]

@@ -336,21 +336,32 @@ impl Table {
 
     /// Value of an enumerator of that enum.
     pub(super) fn enumerator(&self, of: &Record, name: &[u8]) -> Option<i64> {
-        let entry_bytes = of.kind.tail_bytes(1);
-        (0..of.count as usize).find_map(|index| {
-            let at = of.tail + entry_bytes * index;
-            if self.name(read_u32(&self.bytes, at)?) != name {
-                return None;
-            }
+        self.entries(of)
+            .find_map(|(own, value)| (own == name).then_some(value))
+    }
+
+    /// Names and values of the enumerators of that enum.
+    pub(super) fn enumerators(&self, of: &Record) -> impl Iterator<Item = (String, i64)> {
+        self.entries(of)
+            .map(|(name, value)| (String::from_utf8_lossy(name).into_owned(), value))
+    }
+
+    fn entries(&self, of: &Record) -> impl Iterator<Item = (&[u8], i64)> {
+        let (kind, flag, tail) = (of.kind, of.flag, of.tail);
+        let entry_bytes = kind.tail_bytes(1);
+        (0..of.count as usize).map_while(move |index| {
+            let at = tail + entry_bytes * index;
+            let name = self.name(read_u32(&self.bytes, at)?);
             let low = read_u32(&self.bytes, at + 4)?;
-            Some(match of.kind {
+            let value = match kind {
                 Kind::Enum64 => {
                     let high = read_u32(&self.bytes, at + 8)?;
                     ((u64::from(high) << 32) | u64::from(low)) as i64
                 }
-                _ if of.flag => i64::from(low as i32),
+                _ if flag => i64::from(low as i32),
                 _ => i64::from(low),
-            })
+            };
+            Some((name, value))
         })
     }
 }

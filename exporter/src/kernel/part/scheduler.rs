@@ -71,7 +71,7 @@ pub(super) const PART: Part = Part {
             loss: "who woke a task is not known",
         },
         Program {
-            name: "irq_work_entry",
+            name: "wait_interrupt",
             hook: Hook::Tracepoint("irq_work_entry"),
             needs: WAIT_FIELDS,
             serves: &[Signal::OffCpu, Signal::RunQueue],

@@ -79,8 +79,8 @@ pub(super) const PART: Part = Part {
     ],
     arrays: &[ArrayMap {
         name: "COUNTERS",
-        entries: Entries::PerCpu(BANK_COUNTERS),
-        words: 1,
+        entries: Entries::PerCpu(1),
+        words: BANK_COUNTERS,
         serves: &[],
     }],
 };
