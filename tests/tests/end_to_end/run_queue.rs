@@ -178,9 +178,14 @@ fn runnable_on(cpu: &str) -> Result<usize> {
     let mut runnable = 0;
     for process in fs::read_dir("/proc")? {
         // Processes and threads may be gone at any moment.
-        let Ok(tasks) = fs::read_dir(process?.path().join("task")) else {
+        let process = process?;
+        let Ok(tasks) = fs::read_dir(process.path().join("task")) else {
             continue;
         };
+        // Who asks runs.
+        if process.file_name().to_str() == Some(&std::process::id().to_string()) {
+            continue;
+        }
         for task in tasks.flatten() {
             let text = fs::read_to_string(task.path().join("stat")).unwrap_or_default();
             // Fields 3 and 39, behind the name.
@@ -212,7 +217,9 @@ fn lengths() -> Result<()> {
     let recording = Recording::empty()?;
     let recorder = Running::start(&mut recording.recorder_command(&["--duration", "6s"])?)?;
     let mut states = Vec::new();
-    for _ in 0..50 {
+    // Its own start is over then.
+    thread::sleep(Duration::from_millis(1500));
+    for _ in 0..40 {
         states.push(runnable_on("0")?);
         thread::sleep(Duration::from_millis(100));
     }
