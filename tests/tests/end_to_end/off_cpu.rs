@@ -101,7 +101,7 @@ fn compare(name: &str, thread: Recorded, account: Account, period: f64) -> Resul
         thread.on_cpu,
         on_cpu,
         0.03,
-        slack(on_cpu, 0.01 * account.wall) + switches * LATE_CLOCK,
+        slack(on_cpu, 0.005 * account.wall) + (switches * LATE_CLOCK).min(0.01 * on_cpu),
     )?;
     ensure_near(
         &format!("{name} waiting for a CPU"),
