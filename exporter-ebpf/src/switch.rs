@@ -27,7 +27,7 @@ use crate::{
 };
 
 /// `TASK_DEAD` (include/linux/sched.h): the last state of a task.
-const TASK_DEAD: u32 = 0x80;
+pub const TASK_DEAD: u32 = 0x80;
 
 /// The CPU goes from one task to another.
 #[btf_tracepoint(function = "sched_switch")]
