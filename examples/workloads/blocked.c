@@ -31,6 +31,7 @@ static void *hang(void *unused)
     if (child == 0) {
         /* Killing the parent ends it. */
         prctl(PR_SET_PDEATHSIG, SIGKILL);
+        name_thread("blocked-child");
         struct timespec rest = {.tv_sec = (time_t)seconds + 5};
         nanosleep(&rest, NULL);
         _exit(0);

@@ -1,32 +1,31 @@
-/* The main thread and another one take a mutex by turns for SECONDS and hold it for a millisecond or so each time:
- * one of them is always waiting for it. Prints the kernel's account of both (see account.h).
+/* The main thread and another one take a mutex by turns for SECONDS and hold it for five milliseconds each time:
+ * one of them is nearly always waiting for it. Prints the kernel's account of both (see account.h).
  * Usage: mutex_ping_pong SECONDS */
 #include "account.h"
 
 #include <pthread.h>
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static volatile int holder;
 static double end;
 
-__attribute__((noinline)) static void take_turns(int self)
+__attribute__((noinline)) static void take_turns(void)
 {
+    /* A mutex is not fair: who has just had it would mostly take it again. */
+    struct timespec pause = {.tv_nsec = 100000};
     while (now_seconds() < end) {
         pthread_mutex_lock(&mutex);
-        holder = self;
-        for (int i = 0; i < 4; i++)
-            churn();
-        pthread_mutex_unlock(&mutex);
-        /* A mutex is not fair: who has just had it would mostly take it again. */
-        while (holder == self && now_seconds() < end) {
+        double until = now_seconds() + 0.005;
+        while (now_seconds() < until) {
         }
+        pthread_mutex_unlock(&mutex);
+        nanosleep(&pause, NULL);
     }
 }
 
 static void *other(void *start)
 {
     name_thread("other");
-    take_turns(1);
+    take_turns();
     print_account("other", *(unsigned long long *)start);
     return NULL;
 }
@@ -43,7 +42,7 @@ int main(int argc, char **argv)
     pthread_t thread;
     if (pthread_create(&thread, NULL, other, &start) != 0)
         return 1;
-    take_turns(0);
+    take_turns();
     print_account("main", start);
     pthread_join(thread, NULL);
     return 0;

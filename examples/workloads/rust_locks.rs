@@ -1,39 +1,32 @@
 //! A Rust mutex and a Rust condition variable for SECONDS: threads `mutex-a` and `mutex-b` take the mutex by
-//! turns and hold it for about a millisecond, and `consumer` waits for what `producer` hands over every three.
+//! turns and hold it for five milliseconds, and `consumer` waits for what `producer` hands over every three.
 //! Usage: rust_locks SECONDS
 
 use std::{
-    hint::{black_box, spin_loop},
-    sync::{
-        Arc, Condvar, Mutex,
-        atomic::{AtomicU32, Ordering},
-    },
+    hint::spin_loop,
+    sync::{Arc, Condvar, Mutex},
     thread,
     time::{Duration, Instant},
 };
 
-/// About a millisecond of arithmetic.
 #[inline(never)]
-fn churn() -> u64 {
-    let mut value = 1_u64;
-    for _ in 0..400_000_u64 {
-        value = black_box(value.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1));
+fn spin(duration: Duration) {
+    let end = Instant::now() + duration;
+    while Instant::now() < end {
+        spin_loop();
     }
-    value
 }
 
 #[inline(never)]
-fn take_turns(mutex: &Mutex<u64>, holder: &AtomicU32, number: u32, end: Instant) {
+fn take_turns(mutex: &Mutex<u64>, end: Instant) {
     while Instant::now() < end {
         {
             let mut value = mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-            holder.store(number, Ordering::Relaxed);
-            *value = value.wrapping_add(churn());
+            *value += 1;
+            spin(Duration::from_millis(5));
         }
         // A mutex is not fair: who has just had it would mostly take it again.
-        while holder.load(Ordering::Relaxed) == number && Instant::now() < end {
-            spin_loop();
-        }
+        thread::sleep(Duration::from_micros(100));
     }
 }
 
@@ -60,12 +53,11 @@ fn main() {
     };
     let end = Instant::now() + Duration::from_secs_f64(seconds);
     let mutex = Arc::new(Mutex::new(0));
-    let holder = Arc::new(AtomicU32::new(0));
     let queue = Arc::new((Mutex::new(0), Condvar::new()));
     let mut threads = Vec::new();
-    for (number, name) in [(1, "mutex-a"), (2, "mutex-b")] {
-        let (mutex, holder) = (mutex.clone(), holder.clone());
-        let body = move || take_turns(&mutex, &holder, number, end);
+    for name in ["mutex-a", "mutex-b"] {
+        let mutex = mutex.clone();
+        let body = move || take_turns(&mutex, end);
         threads.push(thread::Builder::new().name(name.into()).spawn(body));
     }
     let consumed = queue.clone();

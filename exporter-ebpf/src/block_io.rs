@@ -4,6 +4,10 @@
 //! `block_rq_complete`, and `block_bio_complete` for disks that have no requests. Maps:
 //! `DISK_ARRIVALS`, `DISK_ISSUES`, `DISK_CACHE`, `DISKS`, `DISK_IO`, `DISK_SUBMITTERS`, `COUNTERS`.
 //!
+//! Cost on the development machine, an empty program (55 ns) included: 120 ns at the arrival, 105 at
+//! the issue, 140 at the completion. The three clock reads are 33 ns each, and 20 more where the clock's
+//! data are not in the cache.
+//!
 //! An operation is a request, as in `/proc/diskstats`: bios that were merged are one, a bio that was
 //! split is several. Its queue time begins when the first of its bios arrives, so that waiting for a
 //! tag counts (`start_time_ns` is set after that wait), and ends when the driver gets it for the
@@ -27,6 +31,9 @@ use crate::{
 
 /// `REQ_OP_WRITE`.
 const WRITE: u32 = 1;
+
+/// `BLK_STS_AGAIN` (include/linux/blk_types.h).
+const AGAIN: u8 = 12;
 
 /// Reads a field of a request, a bio or a queue.
 #[inline(always)]
@@ -233,6 +240,12 @@ pub fn block_bio_complete(context: BtfTracePointContext) -> i32 {
     let Some(operation) = disk::group(read(bio, globals::BIO_FLAGS.load())) else {
         return 0;
     };
+    let status: u8 = read(bio, globals::BIO_STATUS.load());
+    let requests: *const c_void = read(queue, globals::QUEUE_OPERATIONS.load());
+    if !requests.is_null() {
+        refused(queue, bio, operation, status);
+        return 0;
+    }
     let Some(arrival) = tables::arrival_of(bio as u64, bio as u32) else {
         counters::count(Counter::DiskUnmatched);
         return 0;
@@ -247,7 +260,6 @@ pub fn block_bio_complete(context: BtfTracePointContext) -> i32 {
     if series.is_none() {
         return 0;
     }
-    let status: u8 = read(bio, globals::BIO_STATUS.load());
     if status != 0 {
         series.record_error(status);
     }
@@ -259,4 +271,23 @@ pub fn block_bio_complete(context: BtfTracePointContext) -> i32 {
         focus::record(group, FocusDistribution::BlockIo, now - arrived);
     }
     0
+}
+
+/// A disk with requests ended a bio without one: it is no operation, but the error is one, unless the
+/// caller only did not want to wait.
+#[inline(always)]
+fn refused(queue: *const c_void, bio: *const c_void, operation: u32, status: u8) {
+    if let Some(arrival) = tables::arrival_of(bio as u64, bio as u32) {
+        // SAFETY: the look-up's.
+        unsafe { tables::forget_arrival(arrival) };
+    }
+    if status == 0 || status == AGAIN {
+        return;
+    }
+    // SAFETY: the helper takes nothing.
+    let now = unsafe { bpf_ktime_get_ns() };
+    let series = Series::of(queue, operation, now);
+    if !series.is_none() {
+        series.record_error(status);
+    }
 }

@@ -127,6 +127,8 @@ globals! {
     REQUEST_ISSUE: u64;
     /// `request_queue.disk`.
     QUEUE_DISK: u64;
+    /// `request_queue.mq_ops`: null for a disk without requests.
+    QUEUE_OPERATIONS: u64;
     /// `gendisk.diskseq`.
     DISK_SEQUENCE: u64;
     /// `gendisk.disk_name`.

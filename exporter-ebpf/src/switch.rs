@@ -27,7 +27,7 @@ use crate::{
 };
 
 /// `TASK_DEAD` (include/linux/sched.h): the last state of a task.
-const TASK_DEAD: u32 = 0x80;
+pub const TASK_DEAD: u32 = 0x80;
 
 /// The CPU goes from one task to another.
 #[btf_tracepoint(function = "sched_switch")]
@@ -236,7 +236,7 @@ fn arrive(context: &BtfTracePointContext, bank: Bank, task: Task, now: u64, late
         }
     }
     // SAFETY: the task's storage.
-    let (blocked, queued) = unsafe { sample(bank, waits, wait) };
+    let (blocked, queued) = unsafe { sample(bank, waits, wait, false) };
     if blocked + queued != 0 {
         wait_sample::keep(
             context,
@@ -255,27 +255,40 @@ fn arrive(context: &BtfTracePointContext, bank: Bank, task: Task, now: u64, late
 }
 
 /// What the parts of a wait that earlier windows do not have count in the profiles; 0 for parts
-/// that are not kept.
+/// that are not kept. The parts that a window ends are all kept that are not shorter than the period of
+/// the settings, however it is stretched: who is blocked all the time is in each window.
 ///
 /// # Safety
 ///
 /// `waits` is a task's storage.
 #[inline(always)]
-pub unsafe fn sample(bank: Bank, waits: *mut TaskState, wait: Wait) -> (u64, u64) {
+pub unsafe fn sample(
+    bank: Bank,
+    waits: *mut TaskState,
+    wait: Wait,
+    is_window_end: bool,
+) -> (u64, u64) {
     // SAFETY: by the caller's promise.
     unsafe {
         wait_sampling::draw(bank, waits);
         let blocked = wait.blocked.saturating_sub((*waits).reported_blocked);
         let queued = wait.queued.saturating_sub((*waits).reported_queued);
         let kinds = globals::WAITS.load();
+        let weight = |phase, nanos| {
+            if is_window_end && nanos >= globals::WAIT_PERIOD.load() {
+                nanos
+            } else {
+                wait_sampling::weight(bank, phase, nanos)
+            }
+        };
         (
             if kinds & WAITS_OFF_CPU != 0 {
-                wait_sampling::weight(bank, &raw mut (*waits).blocked, blocked)
+                weight(&raw mut (*waits).blocked, blocked)
             } else {
                 0
             },
             if kinds & WAITS_RUN_QUEUE != 0 {
-                wait_sampling::weight(bank, &raw mut (*waits).queued, queued)
+                weight(&raw mut (*waits).queued, queued)
             } else {
                 0
             },

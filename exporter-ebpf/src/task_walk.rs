@@ -130,8 +130,8 @@ pub extern "C" fn task_walk(context: *mut TaskContext) -> i32 {
 
 #[inline(always)]
 fn write(seq: *mut c_void, data: *const c_void, size: u32) {
-    // SAFETY: `data` has `size` bytes. A buffer that is too small makes the kernel call the
-    // program again for the task with a larger one.
+    // SAFETY: `data` has `size` bytes. What does not fit is lost; user space reads in pieces that
+    // leave room (exporter/src/kernel/iterator.rs).
     unsafe { bpf_seq_write(seq.cast(), data.cast_mut(), size) };
 }
 
@@ -139,7 +139,8 @@ fn write(seq: *mut c_void, data: *const c_void, size: u32) {
 #[inline(always)]
 fn unfinished(seq: *mut c_void, bank: Bank, task: Task, waits: *mut TaskState) {
     let offset = bank.get(Counter::ClockOffset);
-    if task.is_on_cpu() || offset == 0 {
+    // A zombie has left for good.
+    if task.is_on_cpu() || task.state() & switch::TASK_DEAD != 0 || offset == 0 {
         return;
     }
     // SAFETY: the helper takes nothing.
@@ -165,7 +166,7 @@ fn unfinished(seq: *mut c_void, bank: Bank, task: Task, waits: *mut TaskState) {
         return;
     };
     // SAFETY: the task's storage.
-    let (blocked, queued) = unsafe { switch::sample(bank, waits, wait) };
+    let (blocked, queued) = unsafe { switch::sample(bank, waits, wait, true) };
     // SAFETY: as above. If the task has gone on meanwhile, its CPU has reported the whole wait
     // or will subtract what is written here; it is never counted twice.
     let gone = unsafe {

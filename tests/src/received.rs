@@ -108,6 +108,11 @@ impl<'a> Sample<'a> {
             .collect()
     }
 
+    /// A number among the attributes of the sample.
+    pub fn number(&self, name: &str) -> Option<i64> {
+        self.view.attributes().get(name)?.as_int()
+    }
+
     /// A text attribute of the sample or, failing that, of its resource.
     pub fn attribute(&self, name: &str) -> Option<&'a str> {
         let of_resource = || self.profile.resource().text(name);
@@ -398,8 +403,8 @@ impl Received {
         Ok(merged)
     }
 
-    /// The last distributions of all series of a histogram, merged.
-    pub fn last_histogram(&self, descriptor: &MetricDescriptor) -> Result<Distribution> {
+    /// The last distributions of all series of a histogram, merged, with all their buckets.
+    pub fn last_buckets(&self, descriptor: &MetricDescriptor) -> Result<ExponentialHistogram> {
         let mut merged: Option<ExponentialHistogram> = None;
         for point in self.last_values(descriptor).into_values() {
             let PointValueView::Exponential(histogram) = point.value else {
@@ -410,7 +415,12 @@ impl Received {
                 Some(merged) => merged.merge(&histogram),
             }
         }
-        let merged = merged.with_context(|| format!("no metric {}", descriptor.name))?;
+        merged.with_context(|| format!("no metric {}", descriptor.name))
+    }
+
+    /// The last distributions of all series of a histogram, merged.
+    pub fn last_histogram(&self, descriptor: &MetricDescriptor) -> Result<Distribution> {
+        let merged = self.last_buckets(descriptor)?;
         let highest = merged.buckets().last().map(|(index, _)| index);
         let bound = |index| ExponentialHistogram::bound(merged.scale, index);
         Ok(Distribution {

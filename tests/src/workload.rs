@@ -70,6 +70,8 @@ pub enum Workload {
     DelayedTcp,
     /// `unmap SECONDS`
     Unmap,
+    /// `concurrent_reads FILE COUNT SECONDS BYTES`
+    ConcurrentReads,
     /// `hot_crate SECONDS`, Rust with v0 symbol names.
     Rust,
     /// `hot_go SECONDS` with symbols and DWARF.
@@ -102,6 +104,7 @@ impl Workload {
             Self::Udp => "ek-udp",
             Self::DelayedTcp => "ek-delayed-tcp",
             Self::Unmap => "ek-unmap",
+            Self::ConcurrentReads => "ek-many-reads",
             Self::Rust => "ek-hot-rust",
             Self::Go => "ek-hot-go",
             Self::GoStripped => "ek-hot-go-strip",
@@ -130,6 +133,7 @@ impl Workload {
             Self::Udp => "udp.c",
             Self::DelayedTcp => "delayed_tcp.c",
             Self::Unmap => "unmap.c",
+            Self::ConcurrentReads => "concurrent_reads.c",
             Self::Rust => "hot_crate.rs",
             Self::Go | Self::GoStripped => "hot_go.go",
         }

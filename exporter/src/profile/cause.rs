@@ -28,6 +28,8 @@ pub struct Block {
     pub futex: Option<Futex>,
     /// It was blocked for the whole window and longer.
     pub whole_window: bool,
+    /// It was blocked for a second or longer.
+    pub a_second: bool,
     /// Who woke it.
     pub waker: Option<Waker>,
 }

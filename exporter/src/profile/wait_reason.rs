@@ -86,6 +86,8 @@ const KERNEL: &[(&str, &str)] = &[
     ("xfs_", reason::DISK_IO),
     ("btrfs_", reason::DISK_IO),
     ("ext4_", reason::DISK_IO),
+    // A file system in user space that waits for requests.
+    ("fuse_dev_", reason::POLL),
     ("fuse_", reason::DISK_IO),
     ("nfs_", reason::DISK_IO),
     ("read_events", reason::DISK_IO),
@@ -221,11 +223,16 @@ where
     if !is_kernel_thread && is_named(FAULTS) {
         return reason::PAGE_FAULT;
     }
-    let mut known = names.kernel.clone().find_map(|name| {
-        KERNEL
-            .iter()
-            .find_map(|(prefix, reason)| name.starts_with(prefix).then_some(*reason))
-    });
+    let mut known = names
+        .kernel
+        .clone()
+        // A completion, of whatever it is.
+        .filter(|name| !name.starts_with("do_wait_for_common"))
+        .find_map(|name| {
+            KERNEL
+                .iter()
+                .find_map(|(prefix, reason)| name.starts_with(prefix).then_some(*reason))
+        });
     // Deep in its main loop a kernel thread waits for the disk like anybody else.
     if is_kernel_thread && known.is_none() && !uninterruptible && is_named(KERNEL_LOOPS) {
         return reason::IDLE;
@@ -234,7 +241,10 @@ where
         known = Some(futex_reason(block.futex, names.user.clone()));
     }
     let found = known.unwrap_or(reason::OTHER);
-    if block.whole_window && !uninterruptible && may_be_idle(found) {
+    // What somebody waits for who waits for others to end is what those wait for.
+    let waits_for_others = block.a_second && found == reason::CHILD;
+    let fills_window = block.whole_window && may_be_idle(found);
+    if !uninterruptible && (waits_for_others || fills_window) {
         return reason::IDLE;
     }
     found
@@ -291,6 +301,7 @@ mod tests {
             task_state,
             futex: None,
             whole_window: false,
+            a_second: false,
             waker: None,
         }
     }
@@ -456,6 +467,13 @@ mod tests {
         let poll = ["__schedule", "schedule", "ep_poll"];
         assert_eq!(told(&long, false, &poll, &[]), reason::IDLE);
         assert_eq!(told(&block(1), false, &poll, &[]), reason::POLL);
+        let join = ["__schedule", "schedule", "do_wait", "kernel_wait4"];
+        let parent = Block {
+            a_second: true,
+            ..block(1)
+        };
+        assert_eq!(told(&parent, false, &join, &[]), reason::IDLE);
+        assert_eq!(told(&parent, false, &poll, &[]), reason::POLL);
         let hung = Block {
             whole_window: true,
             ..block(2)

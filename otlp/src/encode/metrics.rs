@@ -307,6 +307,7 @@ mod tests {
                     match kind {
                         evenkeel_semconv::AttributeKind::Enum(members) => members[0].into(),
                         evenkeel_semconv::AttributeKind::Int => 1_i64.into(),
+                        evenkeel_semconv::AttributeKind::Boolean => true.into(),
                         _ => crate::model::Value::from("x"),
                     },
                 )

@@ -23,6 +23,14 @@ use evenkeel_tests::{evenkeel::Recording, needs::Need, received::Received, suite
 
 const NEEDS: &[Need] = &[Need::Root, Need::Bpf, Need::Program("losetup")];
 
+/// And a program of ours that reads.
+const READERS: &[Need] = &[
+    Need::Root,
+    Need::Bpf,
+    Need::Program("losetup"),
+    Need::Program("cc"),
+];
+
 pub(crate) const TESTS: &[Test] = &[
     Test::new(
         "block_io::sixty_four_direct_reads_of_a_loop_device",
@@ -72,7 +80,7 @@ pub(crate) const TESTS: &[Test] = &[
     ),
     Test::new(
         "block_io::few_tags_fill_the_queue_and_not_the_device",
-        NEEDS,
+        READERS,
         waits::few_tags,
     ),
     Test::new(
@@ -82,8 +90,13 @@ pub(crate) const TESTS: &[Test] = &[
     ),
     Test::new(
         "block_io::what_was_on_its_way_has_no_endless_durations",
-        NEEDS,
+        READERS,
         waits::on_its_way,
+    ),
+    Test::new(
+        "block_io::more_on_its_way_than_fits_is_counted",
+        READERS,
+        waits::more_than_fit,
     ),
 ];
 
@@ -134,12 +147,35 @@ impl Operation {
                 .histogram(descriptor, &attributes)?
                 .unwrap_or_default())
         };
-        Ok(Self {
+        let operation = Self {
             total: histogram(&EVENKEEL_DISK_OPERATION_DURATION)?,
             queue: histogram(&EVENKEEL_DISK_OPERATION_QUEUE_DURATION)?,
             device: histogram(&EVENKEEL_DISK_OPERATION_DEVICE_DURATION)?,
             size: histogram(&EVENKEEL_DISK_OPERATION_SIZE)?,
-        })
+        };
+        operation.check_sums()?;
+        Ok(operation)
+    }
+
+    /// Fails unless the sum of each distribution lies between the bounds of its buckets: the kernel programs
+    /// find the bucket of a value by tables, and add it up as it is.
+    fn check_sums(&self) -> Result<()> {
+        for histogram in [&self.total, &self.queue, &self.device, &self.size] {
+            let bound = |index| ExponentialHistogram::bound(histogram.scale, index);
+            let sum_of = |next: i64| -> f64 {
+                histogram
+                    .buckets()
+                    .map(|(index, count)| bound(index + next) * count as f64)
+                    .sum()
+            };
+            let (least, most) = (sum_of(0), sum_of(1));
+            ensure!(
+                histogram.sum >= least * (1.0 - 1e-9) && histogram.sum <= most * (1.0 + 1e-9),
+                "a sum of {} where the buckets allow {least} to {most}",
+                histogram.sum
+            );
+        }
+        Ok(())
     }
 
     /// How many values each distribution has: total, queue, device, size.

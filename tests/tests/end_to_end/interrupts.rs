@@ -169,8 +169,9 @@ fn check_times(received: &Received) -> Result<()> {
     Ok(())
 }
 
-/// The time in soft interrupts against samples of CPUs that were in one. Two hundred samples scatter by
-/// 7 %; a factor would show.
+/// The time in soft interrupts against samples of CPUs that were in one. Samples are somewhat more: the code
+/// around each soft interrupt, ours included, and the hard interrupts that came in are among them, 15 to
+/// 30 % here. Two hundred samples scatter by 7 %; a factor would show.
 fn compare_with_samples(recording: &Recording, received: &Received) -> Result<()> {
     let stacks = recording.folded("on_cpu")?;
     let samples = folded::sum(&stacks, |stack| {
@@ -190,7 +191,7 @@ fn compare_with_samples(recording: &Recording, received: &Received) -> Result<()
         return Ok(());
     }
     ensure!(
-        (0.6..1.6).contains(&(own / sampled)),
+        (0.5..1.6).contains(&(own / sampled)),
         "soft interrupts took {own:.3} s, but {sampled:.3} s of samples are in them"
     );
     Ok(())

@@ -1,9 +1,13 @@
 //! The distribution of run-queue waits against the scheduler's own account.
 
-use std::time::Duration;
+use std::{thread, time::Duration};
 
 use anyhow::{Context as _, Result, ensure};
-use evenkeel_semconv::metric::EVENKEEL_CPU_RUN_QUEUE_WAIT_DURATION;
+use evenkeel_otlp::histogram::ExponentialHistogram;
+use evenkeel_semconv::{
+    attribute::{PROCESS_PID, THREAD_NAME},
+    metric::{EVENKEEL_CPU_RUN_QUEUE_LENGTH, EVENKEEL_CPU_RUN_QUEUE_WAIT_DURATION},
+};
 use evenkeel_tests::{
     evenkeel::Recording,
     needs::{Need, RECORDING},
@@ -24,6 +28,16 @@ pub(crate) const TESTS: &[Test] = &[
         "run_queue::an_idle_machine_has_no_endless_waits",
         RECORDING,
         idle,
+    ),
+    Test::new(
+        "run_queue::spinners_after_idling_wait_no_longer_than_they_run",
+        &[Need::Root, Need::Bpf, Need::Cpus(2)],
+        spinners_after_idling,
+    ),
+    Test::new(
+        "run_queue::lengths_are_those_of_pinned_spinners",
+        &[Need::Root, Need::Bpf, Need::Cpus(2)],
+        lengths,
     ),
 ];
 
@@ -105,6 +119,99 @@ fn idle() -> Result<()> {
         waits.sum <= run,
         "{:.3} s of waits in {run:.1} s on a machine that was nearly idle",
         waits.sum
+    );
+    Ok(())
+}
+
+/// Two spinners after some seconds of idling: what they waited for a CPU is not the time that the CPUs idled, and
+/// the idle task, which switches whenever they begin or end, waits for nothing and is nobody.
+fn spinners_after_idling() -> Result<()> {
+    let program = Workload::Spinners.build()?;
+    let script = format!("sleep 4; exec '{}' 2 3 2", program.display());
+    let recording = Recording::make(&["--", "sh", "-c", &script], Duration::from_secs(60))?;
+    let recorder = recording.recorder.as_ref().context("the recorder")?;
+    let spun = printed(recorder, "schedstat")?;
+    let received = Received::from_recording(&recording)?;
+    received.check()?;
+    let run = recorder.elapsed.as_secs_f64();
+    let waits = received.last_histogram(&EVENKEEL_CPU_RUN_QUEUE_WAIT_DURATION)?;
+    ensure!(
+        waits.highest_lower_bound <= run,
+        "a wait above {:.3} s in a run of {run:.3} s",
+        waits.highest_lower_bound
+    );
+    let (mut waited, mut strange) = (0, Vec::new());
+    for kind in ["run_queue", "off_cpu", "samples"] {
+        received.each_sample(kind, |sample| {
+            let thread = sample.attribute(THREAD_NAME).unwrap_or_default();
+            if sample.value <= 0
+                || sample.number(PROCESS_PID) == Some(0)
+                || thread.starts_with("swapper")
+            {
+                strange.push(format!("{kind}: {thread} {}", sample.value));
+            }
+            if kind == "run_queue" && sample.process == Some(Workload::Spinners.name()) {
+                waited += sample.value;
+            }
+        });
+    }
+    ensure!(strange.is_empty(), "of the idle task: {strange:?}");
+    let kernel: f64 = spun.iter().map(|row| row[2]).sum();
+    #[expect(clippy::cast_precision_loss, reason = "seconds in nanoseconds")]
+    let waited = waited as f64;
+    println!(
+        "the spinners waited for {:.3} s, the kernel says {:.3} s",
+        waited / 1e9,
+        kernel / 1e9
+    );
+    // Few waits: one period of sampling for each of the three processes, which may be stretched.
+    ensure!(
+        (waited - kernel).abs() <= 0.03 * kernel + 0.5e9,
+        "{waited} ns, the kernel says {kernel} ns"
+    );
+    Ok(())
+}
+
+/// Twelve spinners on one CPU: that is the length found there more often than any other one, and where tasks
+/// of others come and go, they do so beside the twelve.
+fn lengths() -> Result<()> {
+    const SPINNERS: u32 = 12;
+    let spinners = Workload::Spinners.start(&[&SPINNERS.to_string(), "60", "1"])?;
+    // What could go elsewhere has gone.
+    thread::sleep(Duration::from_secs(2));
+    let recording = Recording::make(&["--duration", "6s"], Duration::from_secs(60))?;
+    drop(spinners);
+    let lengths =
+        Received::from_recording(&recording)?.last_buckets(&EVENKEEL_CPU_RUN_QUEUE_LENGTH)?;
+    let ticks_at = |length: u32| {
+        let wanted = i64::from(ExponentialHistogram::index(
+            lengths.scale,
+            f64::from(length),
+        ));
+        let mut buckets = lengths.buckets();
+        buckets
+            .find_map(|(index, count)| (index == wanted).then_some(count))
+            .unwrap_or(0)
+    };
+    let all = lengths.count();
+    let listed: Vec<_> = (1..32).map(|length| (length, ticks_at(length))).collect();
+    println!(
+        "{} idle of {all} ticks; by length: {listed:?}",
+        lengths.zero_count
+    );
+    let below: u64 = (4..SPINNERS).map(ticks_at).sum();
+    let at = ticks_at(SPINNERS);
+    let above = (SPINNERS + 1..64).map(ticks_at);
+    ensure!(
+        above.clone().all(|count| count < at),
+        "{SPINNERS} is not the mode: {listed:?}"
+    );
+    // The CPU has its share of all ticks. Shorter queues are the other CPUs'.
+    let cpus = u64::try_from(thread::available_parallelism()?.get())?;
+    let on_the_cpu = at + above.sum::<u64>();
+    ensure!(
+        on_the_cpu * cpus * 100 >= all * 95 && on_the_cpu * cpus * 95 <= all * 100,
+        "{on_the_cpu} of {all} ticks of {cpus} CPUs have {SPINNERS} tasks or more, {below} some fewer: {listed:?}"
     );
     Ok(())
 }

@@ -15,6 +15,9 @@ use crate::{
 /// Stacks of wakers kept until the sample of the wait comes, which is a moment later.
 pub(super) const WAKER_STACKS: NonZeroUsize = NonZeroUsize::new(1024).unwrap();
 
+/// From this on, who waits for the end of another process or thread has nothing else to do.
+const SECOND_NANOS: u64 = 1_000_000_000;
+
 /// Number of `futex` on this architecture (x86-64, arm64).
 const SYS_FUTEX: i32 = if cfg!(target_arch = "aarch64") {
     98
@@ -65,7 +68,7 @@ impl ReaderState {
         let mut behind = wait.behind;
         let neighbours = self.neighbours(&process, &mut behind);
         let ahead = Split::of(wait.queued_nanos, wait.flags, &behind);
-        self.blame(wait, &process, &ahead, &neighbours);
+        self.blame(wait, &process, &ahead, &neighbours, behind.other);
         if !self.wanted(&wait.sample) {
             return;
         }
@@ -77,7 +80,9 @@ impl ReaderState {
         if wait.blocked_nanos == 0 {
             return;
         }
-        if let Some(mut frames) = self.waker_stacks.pop(&wait.sample.tid) {
+        if wait.flags & LEFT_UNFINISHED == 0
+            && let Some(mut frames) = self.waker_stacks.pop(&wait.sample.tid)
+        {
             frames.append(&mut self.frames);
             self.frames = frames;
         }
@@ -114,6 +119,7 @@ impl ReaderState {
         Block {
             task_state: wait.task_state,
             futex: futex(wait),
+            a_second: wait.blocked_nanos >= SECOND_NANOS,
             whole_window: wait.flags & LEFT_UNFINISHED != 0
                 // The window is a little shorter when the next one has begun a little late.
                 && wait.blocked_nanos >= window - window / 20,
@@ -147,6 +153,7 @@ impl ReaderState {
         process: &Process,
         ahead: &Split,
         neighbours: &[(Arc<str>, u64)],
+        others: u64,
     ) {
         if wait.queued_nanos == 0 {
             return;
@@ -158,7 +165,6 @@ impl ReaderState {
         for (sum, (_, nanos)) in deeds.ahead_nanos.iter_mut().zip(ahead.parts()) {
             *sum += nanos;
         }
-        let others: u64 = neighbours.iter().map(|(_, nanos)| nanos).sum();
         for (name, nanos) in neighbours {
             let part = ahead.part_of(Ahead::Other, *nanos, others);
             if part > 0 {

@@ -80,6 +80,7 @@ pub(super) const PART: Part = Part {
             needs: &[
                 "BIO_FLAGS",
                 "BIO_STATUS",
+                "QUEUE_OPERATIONS",
                 "QUEUE_DISK",
                 "DISK_SEQUENCE",
                 "DISK_NAME",
@@ -116,6 +117,11 @@ pub(super) const PART: Part = Part {
             "REQUEST_ISSUE",
             &[("request", "io_start_time_ns")],
             Shape::Scalar(8),
+        ),
+        field(
+            "QUEUE_OPERATIONS",
+            &[("request_queue", "mq_ops")],
+            Shape::Pointer,
         ),
         field("QUEUE_DISK", &[("request_queue", "disk")], Shape::Pointer),
         field("DISK_SEQUENCE", &[("gendisk", "diskseq")], Shape::Scalar(8)),

@@ -161,7 +161,10 @@ impl Disks {
             return;
         };
         for (number, place) in self.places.iter_mut().enumerate() {
-            let Some(place) = place else { continue };
+            // What is counted in a series that nobody has yet is read when it is known whose it is.
+            let Some(place) = place.as_mut().filter(|place| place.owner.is_some()) else {
+                continue;
+            };
             let reading = Reading::of(array, u32::try_from(number).unwrap_or(0));
             self.operations += reading.operations_since(&place.seen);
             place.advance(reading);

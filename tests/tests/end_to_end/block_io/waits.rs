@@ -3,29 +3,25 @@
 use std::{fs, path::PathBuf, time::Duration};
 
 use anyhow::{Result, ensure};
-use evenkeel_semconv::{attribute::SYSTEM_DEVICE, metric::EVENKEEL_DISK_OPERATION_IN_FLIGHT};
+use evenkeel_semconv::{attribute::SYSTEM_DEVICE, metric::EVENKEEL_DISK_OPERATION_DEPTH};
 use evenkeel_tests::{
-    block_device::{Access, LoopDevice, disk_of},
-    child::Running,
+    block_device::{Access, Diskstats, LoopDevice, disk_of},
     suite::Skip,
+    workload::Workload,
 };
 
 use super::{Operation, dd, lost, quantile, record};
 
 const MIB: usize = 1 << 20;
 
-/// So many readers at once for so many seconds.
-fn readers(device: &LoopDevice, count: u32, seconds: u32) -> String {
-    format!(
-        "for reader in $(seq {count}); do (\n\
-           end=$(($(date +%s) + {seconds}))\n\
-           while [ $(date +%s) -lt $end ]; do {}done\n\
-         ) & done; wait\n",
-        dd(&format!(
-            "if={} of=/dev/null bs=4k count=500 skip=$((reader * 100)) iflag=direct",
-            device.path()
-        ))
-    )
+/// So many readers of 4 KiB at once for so many seconds, for a shell.
+fn readers(device: &LoopDevice, count: u32, seconds: u32) -> Result<String> {
+    let program = Workload::ConcurrentReads.build()?;
+    Ok(format!(
+        "{} {} {count} {seconds} 4096\n",
+        program.display(),
+        device.path()
+    ))
 }
 
 /// A device with four tags under 32 readers instead of one: operations wait in the queue and not in the
@@ -34,23 +30,19 @@ pub(super) fn few_tags() -> Result<()> {
     let device = LoopDevice::new(32 * MIB, Access::Direct)?;
     device.set_queue("scheduler", "mq-deadline")?;
     device.set_queue("nr_requests", "4")?;
-    let alone = record(&readers(&device, 1, 3))?;
+    let alone = record(&readers(&device, 1, 3)?)?;
     let alone = Operation::of(&alone, &device.name, "read", None)?;
-    let crowd = record(&readers(&device, 32, 3))?;
+    let crowd = record(&readers(&device, 32, 3)?)?;
     let depth = crowd
         .histogram(
-            &EVENKEEL_DISK_OPERATION_IN_FLIGHT,
+            &EVENKEEL_DISK_OPERATION_DEPTH,
             &[(SYSTEM_DEVICE, &device.name)],
         )?
         .unwrap_or_default();
     let crowd = Operation::of(&crowd, &device.name, "read", None)?;
-    let queue = [&alone, &crowd].map(|operation| quantile(&operation.queue, 0.99));
-    let middle = [&alone, &crowd].map(|operation| quantile(&operation.device, 0.5));
-    let ([queue_alone, queue_crowd], [device_alone, device_crowd]) = (
-        [queue[0].as_ref().copied(), queue[1].as_ref().copied()].map(|value| value.unwrap_or(0.0)),
-        [middle[0].as_ref().copied(), middle[1].as_ref().copied()]
-            .map(|value| value.unwrap_or(0.0)),
-    );
+    let (queue_alone, queue_crowd) = (quantile(&alone.queue, 0.99)?, quantile(&crowd.queue, 0.99)?);
+    let (device_alone, device_crowd) =
+        (quantile(&alone.device, 0.5)?, quantile(&crowd.device, 0.5)?);
     println!(
         "{} and {} reads; queue p99 {:.1} and {:.1} us, device p50 {:.1} and {:.1} us, {:.1} at once",
         alone.total.count(),
@@ -62,7 +54,7 @@ pub(super) fn few_tags() -> Result<()> {
         depth.mean().unwrap_or(0.0),
     );
     ensure!(
-        alone.total.count() >= 500 && crowd.total.count() >= 500,
+        alone.total.count() >= 100 && crowd.total.count() >= 500,
         "too few reads: {} and {}",
         alone.total.count(),
         crowd.total.count()
@@ -176,9 +168,7 @@ pub(super) fn slow_device() -> Result<()> {
 pub(super) fn on_its_way() -> Result<()> {
     let device = LoopDevice::new(32 * MIB, Access::Direct)?;
     device.set_queue("scheduler", "mq-deadline")?;
-    let mut load = std::process::Command::new("sh");
-    load.args(["-ec", &readers(&device, 32, 60)]);
-    let load = Running::start(&mut load)?;
+    let load = Workload::ConcurrentReads.start(&[&device.path(), "32", "60", "4096"])?;
     let received = record("sleep 2\n")?;
     drop(load);
     let read = Operation::of(&received, &device.name, "read", None)?;
@@ -188,18 +178,50 @@ pub(super) fn on_its_way() -> Result<()> {
         "{:?} entries, {unmatched} unmatched, longest {longest:.3} s",
         read.counts()
     );
-    let [total, queue, device_count, size] = read.counts();
+    let [total, queue, device, size] = read.counts();
     ensure!(size >= 500, "{size} reads in two seconds");
+    // What ends while the counts are read is in some of them only: some hundred a millisecond at most.
+    let apart = [total, queue, device]
+        .map(|count| count.abs_diff(size))
+        .into_iter()
+        .max();
     ensure!(
-        total <= size && queue <= total && device_count <= size,
-        "{:?}",
-        read.counts()
-    );
-    ensure!(
-        (size - queue) as f64 <= unmatched,
-        "{} reads without a queue time, {unmatched} unmatched",
-        size - queue
+        apart.is_some_and(|apart| apart as f64 <= unmatched + 100.0),
+        "{apart:?} reads lack a duration, {unmatched} unmatched"
     );
     ensure!(longest < 60.0, "a read of {longest} s");
+    Ok(())
+}
+
+/// 1,200 processes wait for one of four tags: more bios on their way than there is room for, and more
+/// processes than are told apart. All is counted, and what it cost is said.
+pub(super) fn more_than_fit() -> Result<()> {
+    let device = LoopDevice::new(32 * MIB, Access::Cached)?;
+    device.set_queue("scheduler", "mq-deadline")?;
+    device.set_queue("nr_requests", "4")?;
+    let program = Workload::ConcurrentReads.build()?;
+    let script = format!("{} {} 1200 4 262144\n", program.display(), device.path());
+    let before = Diskstats::read(&device.name)?;
+    let received = record(&script)?;
+    let kernel = Diskstats::read(&device.name)?.since(before).reads;
+    let read = Operation::of(&received, &device.name, "read", None)?;
+    let unmatched = lost(&received, "unmatched")?;
+    let uncharged = lost(&received, "aggregation_full")?;
+    println!(
+        "{:?} reads, the kernel counted {kernel}; {unmatched} without arrival, {uncharged} not charged",
+        read.counts(),
+    );
+    ensure!(kernel >= 1200, "only {kernel} reads");
+    ensure!(
+        unmatched > 0.0,
+        "1,200 bios fit, of which a place is said to be lost"
+    );
+    ensure!(uncharged > 0.0, "1,200 processes fit in the table of 512");
+    // A few completions in a thousand may not be seen (`with_all_seen`).
+    let counted = read.total.count();
+    ensure!(
+        counted <= kernel && counted * 100 >= kernel * 98,
+        "{counted} reads, the kernel counted {kernel}"
+    );
     Ok(())
 }
