@@ -1,6 +1,7 @@
 /* Two threads that are blocked for SECONDS: `blocked-pipe` reads a pipe that nobody writes to, and `blocked-hung`
- * waits uninterruptibly (state D) for a child by vfork that doesn't come back. `idle` adds COUNT threads that wait
- * on a condition. Prints `ready` once all are blocked. Usage: blocked SECONDS [COUNT] */
+ * waits uninterruptibly (state D) for a child by vfork that doesn't come back. Another child, `blocked-dead`, has ended
+ * and nobody asks for it (state Z). `blocked-idle` are COUNT threads that wait on a condition. Prints `ready` once
+ * all are blocked. Usage: blocked SECONDS [COUNT] */
 #include "account.h"
 
 #include <pthread.h>
@@ -60,6 +61,10 @@ int main(int argc, char **argv)
     if (count < 0 || count > 2000) {
         fprintf(stderr, "COUNT must be 0 to 2000\n");
         return 2;
+    }
+    if (fork() == 0) {
+        name_thread("blocked-dead");
+        _exit(0);
     }
     pthread_t thread;
     pthread_attr_t small;

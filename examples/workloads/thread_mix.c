@@ -1,4 +1,4 @@
-/* Seven threads on CPUs 0 and 1 for SECONDS: one spins on each, and beside these one sleeps by turns, one
+/* Seven threads on CPUs 0 and 1 (or on the only one) for SECONDS: one spins on each, and beside these one sleeps by turns, one
  * changes its CPU every few milliseconds, one yields, and two pass a byte to and fro. Each prints the kernel's
  * own account of it: `thread NAME WALL RUN WAIT VOLUNTARY INVOLUNTARY`, times in nanoseconds.
  * Usage: thread_mix SECONDS */
@@ -11,9 +11,14 @@ enum { THREADS = 7 };
 static double end;
 static int there[2], back[2];
 
+static void pin_to(int cpu)
+{
+    pin(sysconf(_SC_NPROCESSORS_ONLN) > 1 ? cpu : 0);
+}
+
 static void spin_on(int cpu)
 {
-    pin(cpu);
+    pin_to(cpu);
     while (now_seconds() < end)
         churn();
 }
@@ -40,7 +45,7 @@ static void sleep_by_turns(void)
 static void migrate(void)
 {
     for (int cpu = 0; now_seconds() < end; cpu ^= 1) {
-        pin(cpu);
+        pin_to(cpu);
         for (int i = 0; i < 4; i++)
             churn();
     }

@@ -21,13 +21,10 @@ use evenkeel_abi::{
 use crate::{
     counters::Bank,
     events, focus, globals, histogram, on_cpu, run_history, stolen,
-    task::Task,
+    task::{TASK_DEAD, Task},
     wait_sample, wait_sampling,
     wait_state::{TASKS, TaskState},
 };
-
-/// `TASK_DEAD` (include/linux/sched.h): the last state of a task.
-pub const TASK_DEAD: u32 = 0x80;
 
 /// The CPU goes from one task to another.
 #[btf_tracepoint(function = "sched_switch")]

@@ -13,6 +13,9 @@ use crate::globals;
 /// `PF_KTHREAD` (include/linux/sched.h).
 const PF_KTHREAD: u32 = 0x0020_0000;
 
+/// `TASK_DEAD` (include/linux/sched.h): the last state of a task.
+pub const TASK_DEAD: u32 = 0x80;
+
 /// A `task_struct` that the verifier trusts.
 #[derive(Clone, Copy)]
 pub struct Task(*const c_void);

@@ -15,7 +15,7 @@ use crate::{
     events, globals,
     sample_buffer::{Use, sample_buffer},
     switch::{self, divide},
-    task::Task,
+    task::{TASK_DEAD, Task},
     user_stack, wait_sample,
     wait_state::{TASKS, TaskState},
 };
@@ -139,8 +139,8 @@ fn write(seq: *mut c_void, data: *const c_void, size: u32) {
 #[inline(always)]
 fn unfinished(seq: *mut c_void, bank: Bank, task: Task, waits: *mut TaskState) {
     let offset = bank.get(Counter::ClockOffset);
-    // A zombie has left for good.
-    if task.is_on_cpu() || task.state() & switch::TASK_DEAD != 0 || offset == 0 {
+    // Who has ended and is not asked for by its parent is still in the list.
+    if task.is_on_cpu() || task.state() & TASK_DEAD != 0 || offset == 0 {
         return;
     }
     // SAFETY: the helper takes nothing.

@@ -61,6 +61,9 @@ const KERNEL: &[(&str, &str)] = &[
     ("eventfd_write", reason::PIPE),
     ("do_wait", reason::CHILD),
     ("kernel_wait4", reason::CHILD),
+    // Until a child by vfork has ended or runs a program of its own.
+    ("wait_for_vfork_done", reason::CHILD),
+    ("kernel_clone", reason::CHILD),
     ("sk_wait_", reason::NETWORK),
     ("sk_stream_wait_", reason::NETWORK),
     ("__lock_sock", reason::NETWORK),
@@ -444,6 +447,23 @@ mod tests {
                 "{operation}"
             );
         }
+    }
+
+    /// Who waits for a child by vfork is hung if it takes long, not idle.
+    #[test]
+    fn vfork_is_a_child() {
+        let vfork = [
+            "__schedule",
+            "schedule",
+            "wait_for_completion_state",
+            "kernel_clone",
+        ];
+        let hung = Block {
+            whole_window: true,
+            a_second: true,
+            ..block(0x102)
+        };
+        assert_eq!(told(&hung, false, &vfork, &[]), reason::CHILD);
     }
 
     /// Waiting for work is idle: kernel threads in their loops at once, programs after a window. A

@@ -8,6 +8,7 @@ use evenkeel_tests::{
     collector::Collector,
     needs::Need,
     suite::Test,
+    threads::accounts,
     workload::{Workload, printed},
 };
 
@@ -49,6 +50,22 @@ fn c_workloads() -> Result<()> {
     run(&mut Workload::Recursion.command(&["5000", "0.1"])?, LIMIT)?.succeeded()?;
     run(&mut Workload::FixedWork.command(&["2", "100"])?, LIMIT)?.succeeded()?;
     run(&mut Workload::PingPong.command(&["1000", "0"])?, LIMIT)?.succeeded()?;
+    for (workload, arguments) in [
+        (Workload::ThreadMix, &["0.5"][..]),
+        (Workload::Sleepers, &["2", "1000", "100", "5"]),
+        (Workload::MutexPingPong, &["0.5"]),
+        (Workload::ConditionQueue, &["0.5"]),
+        (Workload::Duty, &["2", "1", "1", "0.5"]),
+    ] {
+        let finished = run(&mut workload.command(arguments)?, LIMIT)?.succeeded()?;
+        for (name, account) in accounts(&finished)? {
+            ensure!(
+                account.blocked() > -0.01 && account.run > 0.0,
+                "{workload:?}: {name}: {account:?}"
+            );
+        }
+    }
+    run(&mut Workload::Blocked.command(&["0.5", "10"])?, LIMIT)?.succeeded()?;
     run(&mut Workload::Syscalls.command(&["1000", "0"])?, LIMIT)?.succeeded()?;
     // Not every file system takes direct I/O: that is said, not hidden.
     let folder = tempfile::tempdir()?;
@@ -64,7 +81,12 @@ fn c_workloads() -> Result<()> {
 }
 
 fn other_workloads() -> Result<()> {
-    for workload in [Workload::Rust, Workload::Go, Workload::GoStripped] {
+    for workload in [
+        Workload::Rust,
+        Workload::RustLocks,
+        Workload::Go,
+        Workload::GoStripped,
+    ] {
         run(&mut workload.command(&["0.1"])?, LIMIT)?.succeeded()?;
     }
     let stripped = fs::metadata(Workload::GoStripped.build()?)?.len();
