@@ -18,6 +18,7 @@ use crate::{
     counters, events, focus, globals, on_cpu,
     task::{Task, field},
     task_walk,
+    wait_state::TASKS,
 };
 
 #[btf_map]
@@ -37,6 +38,10 @@ fn send(data: *const c_void, size: usize, flags: u64) {
 pub fn sched_process_fork(context: BtfTracePointContext) -> i32 {
     let parent = Task::from_argument(context.arg::<*const c_void>(0));
     let child = Task::from_argument(context.arg::<*const c_void>(1));
+    if globals::WAITS.load() != 0 {
+        // Not at its first switch: memory must not be asked for under the run queue's lock.
+        let _ = TASKS.find_or_create(child);
+    }
     if child.tid() != child.pid() {
         return 0;
     }

@@ -130,8 +130,8 @@ pub extern "C" fn task_walk(context: *mut TaskContext) -> i32 {
 
 #[inline(always)]
 fn write(seq: *mut c_void, data: *const c_void, size: u32) {
-    // SAFETY: `data` has `size` bytes. A buffer that is too small makes the kernel call the
-    // program again for the task with a larger one.
+    // SAFETY: `data` has `size` bytes. What does not fit is lost; user space reads in pieces that
+    // leave room (exporter/src/kernel/iterator.rs).
     unsafe { bpf_seq_write(seq.cast(), data.cast_mut(), size) };
 }
 

@@ -55,9 +55,8 @@ pub fn user_registers(task: Task) -> Registers {
 pub fn system_call(task: Task) -> i32 {
     // SAFETY: the helper takes a trusted task and gives a typed `pt_regs`.
     let regs = unsafe { bpf_task_pt_regs(task.as_ptr().cast_mut().cast()) } as *const c_void;
-    // SAFETY: typed pointer, offset from BTF. The number is its low half, sign-extended.
-    let number: u64 = unsafe { field(regs, globals::REGS_SYSTEM_CALL.load()) };
-    number as i32
+    // SAFETY: typed pointer, offset from BTF; x86-64 has the number in the low half of its word.
+    unsafe { field(regs, globals::REGS_SYSTEM_CALL.load()) }
 }
 
 /// Second and third argument of the system call that a task is in.

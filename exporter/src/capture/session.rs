@@ -264,7 +264,11 @@ impl Capture {
             start_unix_nanos: Moment::now().unix_nanos.saturating_sub(1),
             duration_nanos: 1,
         };
-        let metrics = self.metrics();
+        let mut metrics = self.metrics();
+        if let Some(host) = metrics.first_mut() {
+            host.metrics
+                .extend(self.blocked_time.metric(self.attached_unix_nanos));
+        }
         Window {
             span,
             profiles: Vec::new(),
@@ -347,6 +351,7 @@ impl Capture {
                 .map(|probes| probes.assembly.symbolizer_counters()),
             aggregation_lost: self.lost,
             waits_lost: self.waits_lost,
+            workloads_refused: self.workloads.refused(),
             walks_failed: self.probes.as_ref().map_or(0, |probes| probes.walks_failed),
             host_readings: self.host_readings,
             host_losses,

@@ -53,8 +53,9 @@ impl Program {
             .or_else(|| globals.lacking(self.needs))
             .or_else(|| {
                 // Without the argument, the state is read from the task.
-                let reads_state = matches!(self.name, "sched_switch" | "task_walk")
-                    && globals.get("HAS_PREV_STATE_ARGUMENT") != Some(1);
+                let reads_state = self.name == "task_walk"
+                    || self.name == "sched_switch"
+                        && globals.get("HAS_PREV_STATE_ARGUMENT") != Some(1);
                 reads_state
                     .then(|| globals.lacking(&["TASK_STATE"]))
                     .flatten()

@@ -89,6 +89,8 @@ const KERNEL: &[(&str, &str)] = &[
     ("xfs_", reason::DISK_IO),
     ("btrfs_", reason::DISK_IO),
     ("ext4_", reason::DISK_IO),
+    // A file system in user space that waits for requests.
+    ("fuse_dev_", reason::POLL),
     ("fuse_", reason::DISK_IO),
     ("nfs_", reason::DISK_IO),
     ("read_events", reason::DISK_IO),
@@ -224,11 +226,16 @@ where
     if !is_kernel_thread && is_named(FAULTS) {
         return reason::PAGE_FAULT;
     }
-    let mut known = names.kernel.clone().find_map(|name| {
-        KERNEL
-            .iter()
-            .find_map(|(prefix, reason)| name.starts_with(prefix).then_some(*reason))
-    });
+    let mut known = names
+        .kernel
+        .clone()
+        // A completion, of whatever it is.
+        .filter(|name| !name.starts_with("do_wait_for_common"))
+        .find_map(|name| {
+            KERNEL
+                .iter()
+                .find_map(|(prefix, reason)| name.starts_with(prefix).then_some(*reason))
+        });
     // Deep in its main loop a kernel thread waits for the disk like anybody else.
     if is_kernel_thread && known.is_none() && !uninterruptible && is_named(KERNEL_LOOPS) {
         return reason::IDLE;

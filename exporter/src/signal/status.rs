@@ -54,6 +54,8 @@ pub struct Account<'a> {
     pub aggregation_lost: SampleTotals,
     /// Samples of waits among that.
     pub waits_lost: u64,
+    /// Workloads that found no room, since the start.
+    pub workloads_refused: u64,
     /// Walks over all tasks that failed.
     pub walks_failed: u64,
     /// Metrics made from procfs, since the start.
@@ -217,14 +219,19 @@ impl Account<'_> {
             add(Signal::Stolen, loss::AGGREGATION_FULL, stolen);
             for signal in [Signal::OffCpu, Signal::RunQueue] {
                 add(signal, loss::AGGREGATION_FULL, self.waits_lost);
+            }
+            for signal in [Signal::OffCpu, Signal::RunQueue, Signal::Scheduler] {
                 add(signal, loss::READ_FAILED, self.walks_failed);
             }
+            let refused = self.workloads_refused + reader.focus_refused;
+            add(Signal::Scheduler, loss::SERIES_FULL, refused);
             let processes = &reader.processes;
             for signal in [
                 Signal::OnCpu,
                 Signal::OffCpu,
                 Signal::RunQueue,
                 Signal::Stolen,
+                Signal::Scheduler,
             ] {
                 add(signal, loss::INVALID, reader.malformed);
                 add(signal, loss::PROCESS_UNKNOWN, processes.unidentified);

@@ -68,7 +68,7 @@ impl ReaderState {
         let mut behind = wait.behind;
         let neighbours = self.neighbours(&process, &mut behind);
         let ahead = Split::of(wait.queued_nanos, wait.flags, &behind);
-        self.blame(wait, &process, &ahead, &neighbours);
+        self.blame(wait, &process, &ahead, &neighbours, behind.other);
         if !self.wanted(&wait.sample) {
             return;
         }
@@ -80,7 +80,9 @@ impl ReaderState {
         if wait.blocked_nanos == 0 {
             return;
         }
-        if let Some(mut frames) = self.waker_stacks.pop(&wait.sample.tid) {
+        if wait.flags & LEFT_UNFINISHED == 0
+            && let Some(mut frames) = self.waker_stacks.pop(&wait.sample.tid)
+        {
             frames.append(&mut self.frames);
             self.frames = frames;
         }
@@ -151,6 +153,7 @@ impl ReaderState {
         process: &Process,
         ahead: &Split,
         neighbours: &[(Arc<str>, u64)],
+        others: u64,
     ) {
         if wait.queued_nanos == 0 {
             return;
@@ -162,7 +165,6 @@ impl ReaderState {
         for (sum, (_, nanos)) in deeds.ahead_nanos.iter_mut().zip(ahead.parts()) {
             *sum += nanos;
         }
-        let others: u64 = neighbours.iter().map(|(_, nanos)| nanos).sum();
         for (name, nanos) in neighbours {
             let part = ahead.part_of(Ahead::Other, *nanos, others);
             if part > 0 {

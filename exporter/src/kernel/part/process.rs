@@ -6,18 +6,24 @@ use crate::{
     signal::Signal,
 };
 
+/// All that tell processes apart: profiles, workloads, and what may be in focus.
+const SERVED: &[Signal] = &[
+    Signal::OnCpu,
+    Signal::OffCpu,
+    Signal::RunQueue,
+    Signal::Stolen,
+    Signal::Scheduler,
+    Signal::Syscalls,
+    Signal::BlockIo,
+];
+
 pub(super) const PART: Part = Part {
     programs: &[
         Program {
             name: "sched_process_fork",
             hook: Hook::Tracepoint("sched_process_fork"),
             needs: TASK,
-            serves: &[
-                Signal::OnCpu,
-                Signal::OffCpu,
-                Signal::RunQueue,
-                Signal::Stolen,
-            ],
+            serves: SERVED,
             essential_to: &[],
             loss: "short-lived processes may lack their owner",
         },
@@ -30,12 +36,7 @@ pub(super) const PART: Part = Part {
                 "TASK_START_BOOTTIME",
                 "BINPRM_FILENAME",
             ],
-            serves: &[
-                Signal::OnCpu,
-                Signal::OffCpu,
-                Signal::RunQueue,
-                Signal::Stolen,
-            ],
+            serves: SERVED,
             essential_to: &[],
             loss: "short-lived processes may lack their name",
         },
@@ -43,13 +44,7 @@ pub(super) const PART: Part = Part {
             name: "sched_process_exit",
             hook: Hook::Tracepoint("sched_process_exit"),
             needs: TASK,
-            serves: &[
-                Signal::OnCpu,
-                Signal::OffCpu,
-                Signal::RunQueue,
-                Signal::Stolen,
-                Signal::Scheduler,
-            ],
+            serves: SERVED,
             essential_to: &[],
             loss: "processes that are gone are forgotten late, and threads that end have no last account",
         },

@@ -10,7 +10,7 @@ use rustix::{
     time::{ClockId, clock_gettime},
 };
 
-use super::{budget::Costs, error_class, growth::Counted, layout::Layout, sampler::Hooks};
+use super::{budget::Costs, error_class, growth::Counted, hooks::Hooks, layout::Layout};
 use evenkeel_semconv::attribute::value::evenkeel_syscall_error_class as class;
 
 /// Calls in a loop that is timed: 0.3 to 1 ms, short enough that some pass undisturbed.

@@ -10,7 +10,9 @@ mod calibration;
 mod error_class;
 mod estimate;
 mod family;
+mod findings;
 mod growth;
+mod hooks;
 mod in_flight;
 mod layout;
 mod sampler;
@@ -35,9 +37,10 @@ pub(crate) use self::{error_class::table as error_classes, family::rows};
 use self::{
     estimate::distribution,
     family::FAMILIES,
+    findings::{Findings, Sums},
     in_flight::{AGES, InFlight},
     layout::Layout,
-    sampler::{Findings, Sampler, Sums},
+    sampler::Sampler,
 };
 use super::{KernelSignal, Signal, SignalAccount, int, metric, point};
 use crate::{

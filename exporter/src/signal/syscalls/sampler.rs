@@ -8,212 +8,23 @@ use std::{
 };
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
-use evenkeel_abi::SKIP_BITS;
 use rustix::process::setpriority_process;
 
 use super::{
-    budget::{Budget, Costs, Plan, Spent},
+    budget::{Budget, Spent},
     calibration::{calibrate, own_time, quick_call},
-    estimate::{Estimate, Watch, Weighed, length, longest, weigh},
-    growth::{Counted, Growth, Looks},
+    findings::Findings,
+    growth::Counted,
+    hooks::Hooks,
     layout::Layout,
-    spread::{Burst, Spread},
 };
-use crate::kernel::{
-    Kernel,
-    mapped_array::MappedWord,
-    part::syscalls::shards,
-    raw_tracepoint::{Attachment, RawTracepoint},
-};
+use crate::kernel::{Kernel, mapped_array::MappedArrayError, part::syscalls::shards};
 
 /// The thread's nice value.
 const PRIORITY: i32 = -15;
 
 /// How often a watch without an end is looked at.
 const LOOK: Duration = Duration::from_millis(50);
-
-/// The two programs and the word that turns them on.
-#[derive(Debug)]
-pub(super) struct Hooks {
-    enter: RawTracepoint,
-    exit: RawTracepoint,
-    control: MappedWord,
-    attachments: Option<[Attachment; 2]>,
-    /// Number of the burst.
-    burst: u64,
-}
-
-impl Hooks {
-    /// Attaches both, unless they are. Calls are watched from [`Hooks::watch`] on.
-    pub(super) fn attach(&mut self) -> io::Result<()> {
-        if self.attachments.is_none() {
-            let exit = self.exit.attach()?;
-            let enter = self.enter.attach()?;
-            self.attachments = Some([enter, exit]);
-            self.burst += 1;
-        }
-        Ok(())
-    }
-
-    /// Watches calls, one sample for so many.
-    pub(super) fn watch(&self, skip: u16) {
-        self.control.set(self.burst << SKIP_BITS | u64::from(skip));
-    }
-
-    /// Does not watch any more.
-    fn pause(&self) {
-        self.control.set(0);
-    }
-
-    /// Detaches both.
-    pub(super) fn detach(&mut self) {
-        self.pause();
-        self.attachments = None;
-    }
-}
-
-/// What the thread found, for whoever makes metrics of it.
-#[derive(Debug)]
-pub(super) struct Findings {
-    pub(super) estimate: Estimate,
-    pub(super) spread: Spread,
-    /// Failing calls are seen as what they are.
-    pub(super) has_errors: bool,
-    /// What watching costs.
-    pub(super) costs: Costs,
-    /// Calls watched and sampled in spans that are over.
-    pub(super) looks: Looks,
-    /// Sampled calls that were too long for their burst.
-    pub(super) too_long: f64,
-    /// Seconds for which calls were watched in spans that are over.
-    pub(super) watched: f64,
-    /// Attachments so far.
-    pub(super) bursts: u64,
-    /// CPU seconds that all of it has cost.
-    pub(super) cost: f64,
-    /// What is going on.
-    pub(super) plan: Option<Plan>,
-    /// The longest duration that the last span could measure, seconds.
-    pub(super) longest: f64,
-    /// Why the thread has ended.
-    pub(super) failure: Option<String>,
-    counted: Counted,
-    shards: usize,
-    /// What was watched of the cycle so far.
-    watches: Vec<Watch>,
-    /// Since when calls are watched, and since when without a break.
-    under_way: Option<(f64, f64)>,
-    /// Since when what was counted is not taken.
-    taken: f64,
-    epoch: Instant,
-}
-
-/// The sums at a moment.
-#[derive(Debug)]
-pub(super) struct Sums {
-    /// By [`Layout`].
-    pub(super) words: Vec<f64>,
-    /// Calls sampled and watched.
-    pub(super) looks: Looks,
-    /// Seconds for which calls were watched.
-    pub(super) watched: f64,
-    /// Sampled calls that were too long for their burst.
-    pub(super) too_long: f64,
-}
-
-impl Findings {
-    fn now(&self) -> f64 {
-        self.epoch.elapsed().as_secs_f64()
-    }
-
-    fn weigh(&self, growth: &Growth, watches: &[Watch]) -> Weighed {
-        let skip = self.plan.map_or(1, |plan| plan.skip);
-        let layout = self.estimate.layout();
-        weigh(layout, growth, watches, skip, self.costs, self.shards)
-    }
-
-    /// Everything so far, what is watched now included.
-    pub(super) fn sums(&self) -> Sums {
-        let now = self.now();
-        let mut sums = Sums {
-            words: Vec::new(),
-            looks: self.looks,
-            watched: self.watched,
-            too_long: self.too_long,
-        };
-        let mut watches = self.watches.clone();
-        watches.extend(self.under_way.map(|(begun, attached)| Watch {
-            attached,
-            begun,
-            ended: now,
-        }));
-        let so_far = (!watches.is_empty()).then(|| {
-            let growth = self.counted.growth();
-            let weighed = self.weigh(&growth, &watches);
-            sums.looks.watched += growth.watched();
-            sums.looks.sampled += growth.sampled();
-            sums.watched += length(&watches);
-            sums.too_long += weighed.too_long;
-            weighed
-        });
-        sums.words = self.estimate.words(now, so_far.as_ref());
-        sums
-    }
-
-    /// Calls are watched from now on, or are still watched.
-    fn begin_watch(&mut self, attached: &mut Option<f64>) {
-        let begun = match attached {
-            Some(_) => self.taken,
-            None => self.now(),
-        };
-        self.under_way = Some((begun, *attached.get_or_insert(begun)));
-    }
-
-    /// They are not watched any more, or not for this cycle.
-    fn end_watch(&mut self) {
-        let ended = self.now();
-        self.taken = ended;
-        self.watches
-            .extend(self.under_way.take().map(|(begun, attached)| Watch {
-                attached,
-                begun,
-                ended,
-            }));
-    }
-
-    /// What was to be watched of the cycle was watched: takes what was counted and gives what was looked
-    /// at, and for how long.
-    fn end(&mut self, plan: &Plan) -> (Looks, f64) {
-        let growth = self.counted.growth();
-        self.counted.take(&growth);
-        let watches = mem::take(&mut self.watches);
-        let weighed = self.weigh(&growth, &watches);
-        let looks = Looks {
-            watched: growth.watched(),
-            sampled: growth.sampled(),
-        };
-        let watched = length(&watches);
-        self.looks.watched += looks.watched;
-        self.looks.sampled += looks.sampled;
-        self.watched += watched;
-        self.too_long += weighed.too_long;
-        self.longest = longest(&watches);
-        let layout = self.estimate.layout();
-        self.spread.add(Burst {
-            calls: weighed.calls(layout),
-            slowed: weighed.slowed(layout),
-            length: watched,
-            gap: if plan.alarm < u64::MAX {
-                0.0
-            } else {
-                (plan.cycle - watched).max(0.0)
-            },
-            skip: plan.skip,
-        });
-        self.estimate.end(weighed);
-        (looks, watched)
-    }
-}
 
 /// The running thread; it ends when this is dropped, with the programs detached.
 #[derive(Debug)]
@@ -231,7 +42,7 @@ pub(super) enum SamplerError {
     Missing(&'static str),
     /// The control word could not be mapped.
     #[error(transparent)]
-    Control(#[from] crate::kernel::mapped_array::MappedArrayError),
+    Control(#[from] MappedArrayError),
     /// The programs could not be attached.
     #[error("cannot attach: {0}")]
     Attach(#[source] io::Error),
@@ -256,13 +67,8 @@ impl Sampler {
             let program = kernel.raw_tracepoint(name);
             program.ok_or(SamplerError::Missing(name))
         };
-        let mut hooks = Hooks {
-            enter: program(kernel, "sys_enter")?,
-            exit: program(kernel, "sys_exit")?,
-            control: kernel.take_word("SYSCALL_CONTROL")?,
-            attachments: None,
-            burst: 0,
-        };
+        let (enter, exit) = (program(kernel, "sys_enter")?, program(kernel, "sys_exit")?);
+        let mut hooks = Hooks::new(enter, exit, kernel.take_word("SYSCALL_CONTROL")?);
         let mut counted =
             Counted::new(kernel, layout).ok_or(SamplerError::Missing("its arrays"))?;
         let calibration = calibrate(&mut hooks, &counted, layout).map_err(SamplerError::Attach)?;
@@ -272,26 +78,9 @@ impl Sampler {
         if !calibration.families_are_right {
             return Err(SamplerError::Abi);
         }
-        let findings = Arc::new(Mutex::new(Findings {
-            estimate: Estimate::new(layout),
-            spread: Spread::default(),
-            has_errors: calibration.errors_are_right,
-            costs: calibration.costs,
-            looks: Looks::default(),
-            too_long: 0.0,
-            watched: 0.0,
-            bursts: 0,
-            cost: 0.0,
-            plan: None,
-            longest: 0.0,
-            failure: None,
-            counted,
-            shards: shards(kernel.cpu_limit()),
-            watches: Vec::new(),
-            under_way: None,
-            taken: 0.0,
-            epoch: Instant::now(),
-        }));
+        let shards = shards(kernel.cpu_limit());
+        let findings = Findings::new(counted, layout, shards, calibration);
+        let findings = Arc::new(Mutex::new(findings));
         let (stop, stopped) = bounded(0);
         let driver = Driver {
             hooks,
