@@ -264,12 +264,11 @@ fn lengths() -> Result<()> {
             "{seen:.2} tasks on average by length, {expected:.2} by state"
         );
     }
-    // The CPU has its share of all ticks. Shorter queues are the other CPUs'.
-    let cpus = u64::try_from(thread::available_parallelism()?.get())?;
+    // Every tick of the CPU is there. Shorter queues are the other CPUs', which have no ticks while they idle.
     let on_the_cpu: u64 = (SPINNERS..64).map(ticks_at).sum();
     ensure!(
-        on_the_cpu * cpus * 100 >= all * 95 && on_the_cpu * cpus * 95 <= all * 100,
-        "{on_the_cpu} of {all} ticks of {cpus} CPUs have {SPINNERS} tasks or more: {listed:?}"
+        (550..=750).contains(&on_the_cpu),
+        "{on_the_cpu} ticks with {SPINNERS} tasks or more in 6 s at 99 Hz: {listed:?}"
     );
     Ok(())
 }
