@@ -14,6 +14,7 @@ mod interrupt;
 mod network;
 mod self_test;
 mod syscall;
+mod unwind;
 mod wait;
 
 pub use self::{
@@ -51,6 +52,10 @@ pub use self::{
         CALLS_WORD, CallInFlight, CallRuns, ERROR_CLASSES, ERROR_NUMBERS, ERRORS_WORD, KnownAge,
         LISTED_SYSCALLS, LISTED_WORD, RUN_NANOS, RUNS_WORD, SAMPLED_WORD, SEEN_WORD, SKIP_BITS,
         SYSCALL_BANK_WORDS, SYSCALL_FAMILIES, SYSCALL_NUMBERS, SyscallBank, SyscallFamily,
+    },
+    unwind::{
+        CfaKind, FramePointerKind, NO_EXECUTABLE, NO_RULE, ReturnKind, UNWIND_PAGE_BITS,
+        UNWIND_RULES, UnwindExecutable, UnwindMapping, UnwindProcess, UnwindRule,
     },
     wait::{
         HAS_QUOTA, LEFT_NEW, LEFT_RUNNABLE, LEFT_THROTTLED, LEFT_UNFINISHED, NEIGHBOURS,
