@@ -75,6 +75,16 @@ globals! {
     REGS_SP: u64;
     /// `pt_regs`: frame pointer (rbp, x29).
     REGS_FP: u64;
+    /// `pt_regs`: link register (arm64); 0 where there is none.
+    REGS_LINK: u64;
+    /// `ucontext`: instruction pointer.
+    CONTEXT_IP: u64;
+    /// `ucontext`: stack pointer.
+    CONTEXT_SP: u64;
+    /// `ucontext`: frame pointer.
+    CONTEXT_FP: u64;
+    /// 1 where code is of x86.
+    HAS_X86_CODE: u64;
     /// 1 where the platform has a steal clock.
     HAS_STEAL: u64;
     /// 1 where `sched_switch` carries the previous state as its fourth argument (5.18).
@@ -184,6 +194,10 @@ globals! {
     /// Bits of a CPU's number that are the number of its shard.
     SYSCALL_SHARD_MASK: u64;
 }
+
+/// By DWARF number of a register: its offset in `pt_regs`.
+#[unsafe(no_mangle)]
+pub static REGISTERS_BY_NUMBER: Global<[u64; 16]> = Global::new([0; 16]);
 
 /// By number of the system call: its family in the low byte, and above that its place among the
 /// listed calls plus one, or 0.

@@ -35,6 +35,8 @@ mod syscalls;
 mod task;
 mod task_storage;
 mod task_walk;
+
+mod unwind_tables;
 mod user_stack;
 mod wait_sample;
 mod wait_sampling;

@@ -15,7 +15,7 @@ use aya_ebpf::{
 };
 use evenkeel_abi::{
     Counter, EventKind, FLAG_KERNEL_THREAD, FLAG_USER_MODE, FRAME_SLOTS, MAX_KERNEL_FRAMES,
-    RUN_QUEUE_LENGTHS, SampleHeader, WAITS_SCHEDULER, WalkEnd,
+    RUN_QUEUE_LENGTHS, SampleHeader, WAITS_SCHEDULER, WALK_ENDS, WalkEnd,
 };
 
 use crate::{
@@ -133,7 +133,10 @@ pub fn on_cpu(context: PerfEventContext) -> u32 {
     if buffer.header.flags & FLAG_KERNEL_THREAD == 0 && globals::WALK_USER_STACKS.load() != 0 {
         user_stack::walk(buffer, Use::Running as u32, current);
     }
-    bank.add(Counter::WalkEnds as u32 + (buffer.header.walk_end & 7), 1);
+    bank.add(
+        Counter::WalkEnds as u32 + (buffer.header.walk_end & (WALK_ENDS - 1)),
+        1,
+    );
 
     let frames =
         (buffer.header.kernel_frames + buffer.header.user_frames) as u64 & (FRAME_SLOTS as u64 - 1);

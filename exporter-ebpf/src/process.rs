@@ -1,7 +1,7 @@
 //! Birth, exec and death of processes, so that short-lived ones have names and owners.
 //!
 //! Hooks: tp_btf `sched_process_fork`, `sched_process_exec`, `sched_process_exit`. Maps: `EVENTS`,
-//! `COUNTERS`, `WOKEN`. Cost: 0.2 to 0.4 µs an event. Only an exec wakes user space, where something
+//! `COUNTERS`, `WOKEN`, `UNWIND_PROCESSES`. Cost: 0.2 to 0.4 µs an event. Only an exec wakes user space, where something
 //! is in focus: a storm of short processes costs a memory copy each.
 
 use core::{ffi::c_void, mem::MaybeUninit};
@@ -17,7 +17,7 @@ use evenkeel_abi::{Counter, EXEC_FILENAME_LEN, EventKind, ExecEvent, ProcessEven
 use crate::{
     counters, events, focus, globals, on_cpu,
     task::{Task, field},
-    task_walk,
+    task_walk, unwind_tables,
     wait_state::TASKS,
 };
 
@@ -86,6 +86,7 @@ pub fn sched_process_exec(context: BtfTracePointContext) -> i32 {
             filename,
         );
         on_cpu::forget_wake_up((*event).pid);
+        unwind_tables::forget((*event).pid);
     }
     // Until user space has seen it, it is in the group of who started it.
     let flags = if focus::is_used() {

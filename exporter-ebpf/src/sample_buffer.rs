@@ -4,7 +4,7 @@
 use aya_ebpf::{btf_maps::PerCpuArray, macros::btf_map};
 use evenkeel_abi::{FRAME_SLOTS, SampleHeader, WaitDetail};
 
-use crate::user_stack::Registers;
+use crate::user_stack::Walk;
 
 /// A record being built, with the state of the walk behind it.
 #[repr(C)]
@@ -15,8 +15,8 @@ pub struct SampleBuffer {
     pub header: SampleHeader,
     /// Kernel frames, then user frames; the record ends after the last one used.
     pub frames: [u64; FRAME_SLOTS],
-    /// Frame that the walk has reached.
-    pub registers: Registers,
+    /// Where the walk of the user stack is.
+    pub walk: Walk,
     /// 1 while the record waits for its user stack.
     pub is_pending: u64,
 }

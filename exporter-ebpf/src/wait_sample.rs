@@ -22,8 +22,8 @@ use aya_ebpf::{
 };
 use evenkeel_abi::{
     Counter, EventKind, FLAG_KERNEL_THREAD, FRAME_SLOTS, HAS_QUOTA, LEFT_THROTTLED,
-    MAX_KERNEL_FRAMES, NO_SYSTEM_CALL, SampleHeader, StackHook, USER_STACK_MISSED, WaitDetail,
-    WalkEnd,
+    MAX_KERNEL_FRAMES, NO_SYSTEM_CALL, SampleHeader, StackHook, USER_STACK_MISSED, WALK_ENDS,
+    WaitDetail, WalkEnd,
 };
 
 use crate::{
@@ -159,7 +159,10 @@ fn send(buffer: &mut SampleBuffer, bank: Bank) {
         buffer.detail.flags |= USER_STACK_MISSED;
         bank.count(Counter::UserStacksMissed);
     }
-    bank.add(Counter::WalkEnds as u32 + (buffer.header.walk_end & 7), 1);
+    bank.add(
+        Counter::WalkEnds as u32 + (buffer.header.walk_end & (WALK_ENDS - 1)),
+        1,
+    );
     let flags = on_cpu::wake_up_once(buffer.header.pid, buffer.header.start_time);
     // SAFETY: the record begins the buffer and its size is within it.
     let sent = unsafe {

@@ -10,3 +10,4 @@ pub mod settings;
 pub mod signal;
 pub mod symbol;
 pub mod telemetry;
+pub mod unwind;

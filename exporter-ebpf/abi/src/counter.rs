@@ -1,5 +1,7 @@
 //! Counters, one bank of `u64` per CPU in the mmapped `COUNTERS` array.
 
+use crate::WALK_ENDS;
+
 /// Counters in one CPU's bank; a multiple of 8, so that banks do not share a cache line.
 pub const BANK_COUNTERS: u32 = 256;
 
@@ -121,3 +123,4 @@ pub const RUN_QUEUE_LENGTHS: u32 = 64;
 
 const _: () = assert!(Counter::RunQueueLengths as u32 + RUN_QUEUE_LENGTHS == BANK_COUNTERS);
 const _: () = assert!((Counter::ReviewSamples as u32) < Counter::WalkEnds as u32);
+const _: () = assert!(Counter::WalkEnds as u32 + WALK_ENDS <= Counter::InterruptsUnmatched as u32);

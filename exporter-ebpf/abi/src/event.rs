@@ -91,7 +91,20 @@ pub enum WalkEnd {
     NoUserStack,
     /// The task was not running, so that its user memory could not be read.
     NotCurrent,
+    /// The rule for the code gave a frame that does not lie outwards on the stack.
+    BadFrame,
+    /// The code says how its caller is found, but in a way that is not understood, or by a register
+    /// that was lost on the way.
+    NotUnderstood,
 }
+
+/// How many ways there can be to end a walk, for a masked index.
+pub const WALK_ENDS: u32 = 16;
+
+/// Bit of a user frame's address that says that the instruction there was interrupted: it is not a
+/// return address. The first frame is so, and the one that a signal handler returns to. Addresses
+/// of user space end below it.
+pub const EXACT_FRAME: u64 = 1 << 63;
 
 /// A process was created or is gone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -27,8 +27,9 @@ pub use self::{
         DiskIdentity, DiskOperation, DiskPhase, DiskSeries, DiskSubmitted, DiskSubmitter,
     },
     event::{
-        COMM_LEN, EXEC_FILENAME_LEN, EventKind, ExecEvent, FLAG_KERNEL_THREAD, FLAG_USER_MODE,
-        FRAME_SLOTS, MAX_KERNEL_FRAMES, MAX_USER_FRAMES, ProcessEvent, SampleHeader, WalkEnd,
+        COMM_LEN, EXACT_FRAME, EXEC_FILENAME_LEN, EventKind, ExecEvent, FLAG_KERNEL_THREAD,
+        FLAG_USER_MODE, FRAME_SLOTS, MAX_KERNEL_FRAMES, MAX_USER_FRAMES, ProcessEvent,
+        SampleHeader, WALK_ENDS, WalkEnd,
     },
     focus::{
         FOCUS_DISTRIBUTIONS, FOCUS_GROUPS, FOCUS_PROCESSES, FocusDistribution, focus_histogram,
@@ -54,7 +55,8 @@ pub use self::{
         SYSCALL_BANK_WORDS, SYSCALL_FAMILIES, SYSCALL_NUMBERS, SyscallBank, SyscallFamily,
     },
     unwind::{
-        CfaKind, FramePointerKind, NO_EXECUTABLE, NO_RULE, ReturnKind, UNWIND_PAGE_BITS,
+        CfaKind, FramePointerKind, NO_EXECUTABLE, NO_RULE, ReturnKind, UNWIND_EXECUTABLES,
+        UNWIND_MAPPINGS, UNWIND_PAGE_BITS, UNWIND_PAGES, UNWIND_PROCESS_MAPPINGS, UNWIND_PROCESSES,
         UNWIND_RULES, UnwindExecutable, UnwindMapping, UnwindProcess, UnwindRule,
     },
     wait::{

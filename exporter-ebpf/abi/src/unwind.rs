@@ -11,6 +11,21 @@ pub const UNWIND_PAGE_BITS: u32 = 16;
 /// Rules that there can be on a node: what the upper half of a row can say.
 pub const UNWIND_RULES: usize = 1 << 16;
 
+/// Processes whose mappings the kernel programs know at one time.
+pub const UNWIND_PROCESSES: usize = 4096;
+
+/// Executable mappings of all of them: eight each on average, 1 MiB.
+pub const UNWIND_MAPPINGS: usize = 1 << 15;
+
+/// Mappings of one process: what 13 steps of a binary search find.
+pub const UNWIND_PROCESS_MAPPINGS: usize = 1 << 13;
+
+/// Executables that can have rows at one time.
+pub const UNWIND_EXECUTABLES: usize = 1 << 12;
+
+/// Pages of rows: 4 GiB of code, 512 KiB.
+pub const UNWIND_PAGES: usize = 1 << 16;
+
 /// Number of the rule that knows nothing, which is always there.
 pub const NO_RULE: u16 = 0;
 
@@ -227,7 +242,9 @@ pub struct UnwindProcess {
     pub count: u32,
 }
 
-/// Where the pages of an executable are in `UNWIND_PAGES`; all zero while it has none.
+/// Where the pages of an executable are in `UNWIND_PAGES`; no pages while it has no rows. Rows are
+/// two to a word of `UNWIND_ROWS`, the first one in the low half; in a row, the low half of its
+/// address is the low half.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct UnwindExecutable {

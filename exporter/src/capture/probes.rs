@@ -17,11 +17,13 @@ use crate::{
         account::{RunTime, Statistics},
         cpus::CpuWatch,
         iterator::IteratorError,
+        part::unwind::{self, UnwindArrays},
         requirements::raise_locked_memory,
     },
     profile::{Assembled, Assembly, AssemblySettings},
     signal::{KernelSignal, Signal, SignalAccount, host::StealClock, kernel_signals, stolen},
     symbol::{ExecutableTable, Symbolizer, SymbolizerSettings, raise_file_limit},
+    unwind::Unwinder,
 };
 
 /// Processes kept; one takes about 300 bytes. It holds 18 s of 1,800 short processes a second.
@@ -65,6 +67,7 @@ impl Probes {
             wait_period_nanos: u64::try_from(options.wait_period.as_nanos()).unwrap_or(u64::MAX),
             focus_groups: options.focus.len(),
             waker_stacks: options.waker_stacks,
+            unwind_rows: unwind_rows(),
         };
         let (mut kernel, events) = Kernel::start(&settings, &roots.proc, &roots.sys)?;
         if kernel.runs(TASK_WALK) {
@@ -80,6 +83,7 @@ impl Probes {
         let executables = ExecutableTable::new(EXECUTABLES, Some(symbolizer.evictions()));
         let processes = ProcessTable::new(roots, host, PROCESSES);
         let is_on = |signal| options.signals.contains(&signal);
+        let unwinder = unwinder(&mut kernel, &settings);
         let reader = Reader::start(
             ReaderSettings {
                 proc_root: roots.proc.clone(),
@@ -96,6 +100,7 @@ impl Probes {
                 kernel.take_map("FOCUS"),
                 kernel.take_map("FOCUS_GENERATION"),
             ),
+            unwinder,
         )?;
         let assembly = Assembly::new(
             AssemblySettings {
@@ -198,6 +203,38 @@ impl Probes {
     /// The profiles of a window, with names.
     pub(super) fn profiles(&self, reading: &ReaderWindow, idle_stolen_nanos: u64) -> Assembled {
         self.assembly.profiles(&reading.samples, idle_stolen_nanos)
+    }
+}
+
+/// Rows of unwind tables that there is room for: a row is 4 bytes, and a 2048th of the node's memory is
+/// spent on them, 4 to 32 MiB. A C library has 25 thousand, a browser's engine a million.
+fn unwind_rows() -> u32 {
+    const BYTES: std::ops::RangeInclusive<u64> = 4 << 20..=32 << 20;
+    let memory = rustix::system::sysinfo();
+    let bytes = memory.totalram.saturating_mul(u64::from(memory.mem_unit)) / 2048;
+    u32::try_from(bytes.clamp(*BYTES.start(), *BYTES.end()) / 4).unwrap_or(1 << 20)
+}
+
+/// What keeps the unwind tables; `None` where no stacks are taken, or after a warning.
+fn unwinder(kernel: &mut Kernel, settings: &CaptureSettings) -> Option<Unwinder> {
+    if !unwind::serves(&settings.signals) {
+        return None;
+    }
+    let started = UnwindArrays::take(kernel, settings.unwind_rows)
+        .map_err(|error| error.to_string())
+        .and_then(|arrays| {
+            let processes = kernel
+                .take_map("UNWIND_PROCESSES")
+                .and_then(|map| aya::maps::HashMap::try_from(map).ok())
+                .ok_or("the kernel object has no table UNWIND_PROCESSES")?;
+            Unwinder::start(arrays, processes).map_err(|error| error.to_string())
+        });
+    match started {
+        Ok(unwinder) => Some(unwinder),
+        Err(reason) => {
+            tracing::warn!(reason, "User stacks are walked by frame pointers only.");
+            None
+        }
     }
 }
 

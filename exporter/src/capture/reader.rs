@@ -31,6 +31,7 @@ use crate::{
     },
     signal::workload::{WorkloadDeeds, WorkloadKey},
     symbol::{ExecutableTable, ExecutableTableCounters},
+    unwind::{UnwindAccount, Unwinder},
 };
 
 /// Longest time that a record waits. The kernel programs wake the thread early for a process that
@@ -80,6 +81,8 @@ pub struct ReaderWindow {
     pub focus_refused: u64,
     /// Executables, since the start.
     pub executables: ExecutableTableCounters,
+    /// Unwind tables; `None` where stacks are not walked by them.
+    pub unwind: Option<UnwindAccount>,
 }
 
 enum Request {
@@ -116,6 +119,7 @@ impl Reader {
         processes: ProcessTable,
         executables: ExecutableTable,
         focus: Option<Focus>,
+        unwinder: Option<Unwinder>,
     ) -> Result<Self, ReaderError> {
         let (requests, inbox) = bounded(16);
         let flags = rustix::event::EventfdFlags::CLOEXEC | rustix::event::EventfdFlags::NONBLOCK;
@@ -123,7 +127,7 @@ impl Reader {
             rustix::event::eventfd(0, flags).map_err(|errno| ReaderError::Start(errno.into()))?;
         let woken = wake.try_clone().map_err(ReaderError::Start)?;
         let state = ReaderState {
-            address_spaces: AddressSpaces::new(settings.proc_root.clone()),
+            address_spaces: AddressSpaces::new(settings.proc_root.clone(), unwinder),
             settings,
             processes,
             executables,
@@ -234,6 +238,7 @@ impl ReaderState {
                     None => self.malformed += 1,
                 }
             }
+            self.address_spaces.end_turn();
             let mut counter = [0; 8];
             let _ = rustix::io::read(woken, &mut counter);
             loop {
@@ -267,6 +272,7 @@ impl ReaderState {
             process_count: self.processes.len(),
             focus_refused: self.focus.as_ref().map_or(0, Focus::refused),
             executables: self.executables.counters(),
+            unwind: self.address_spaces.unwind_account(),
         }
     }
 
@@ -287,6 +293,7 @@ impl ReaderState {
             }
             Event::Exit { process } => {
                 self.processes.exit(*process);
+                self.address_spaces.exit(*process);
                 if let Some(focus) = &mut self.focus {
                     focus.forget(process.pid);
                 }
@@ -363,20 +370,20 @@ impl ReaderState {
     /// Adds the user frames of a sample; true when outer ones were refused. Walking code without
     /// frame pointers ends at words that are no return addresses, and what is not code is no caller.
     fn user_frames(&mut self, sample: &Sample<'_>, process: &Process) -> bool {
-        let addresses: Vec<_> = sample.user_frames().collect();
+        let frames: Vec<_> = sample.user_frames().collect();
+        let addresses: Vec<_> = frames.iter().map(|(address, _)| *address).collect();
         if addresses.is_empty() {
             return false;
         }
         let places =
             self.address_spaces
                 .locate(process, addresses.iter().copied(), &mut self.executables);
-        for (index, (place, address)) in places.into_iter().zip(&addresses).enumerate() {
-            let exact = index == 0;
+        for (index, (place, (address, exact))) in places.into_iter().zip(frames).enumerate() {
             match place {
                 Some(place) => self.frames.push(RawFrame { place, exact }),
                 // The CPU was there, so there is code: mapped since, or unmapped already.
-                None if exact => self.frames.push(RawFrame {
-                    place: Place::Unknown(*address),
+                None if index == 0 => self.frames.push(RawFrame {
+                    place: Place::Unknown(address),
                     exact,
                 }),
                 None => {

@@ -21,7 +21,7 @@ const VERIFIER_LOG_LINES: usize = 6;
 /// Fields that stolen time rests on.
 pub(super) const STEAL_FIELDS: &[&str] = &["TASK_CFS_RQ", "CFS_RQ_RQ", "RQ_PREV_STEAL_TIME"];
 /// Fields that walking user stacks rests on.
-pub(super) const REGISTERS: &[&str] = &["REGS_IP", "REGS_SP", "REGS_FP"];
+pub(super) const REGISTERS: &[&str] = &["REGS_IP", "REGS_SP", "REGS_FP", "REGISTERS_BY_NUMBER"];
 
 /// What attaching takes.
 pub(super) struct Attaching<'a> {

@@ -3,9 +3,9 @@
 use std::ffi::CStr;
 
 use evenkeel_abi::{
-    COMM_LEN, EXEC_FILENAME_LEN, EventKind, ExecEvent, MAX_KERNEL_FRAMES, MAX_USER_FRAMES,
-    NEIGHBOURS, NO_SYSTEM_CALL, ProcessEvent, SampleHeader, TaskAccount, WAKER_INTERRUPT,
-    WaitDetail, WalkEnd,
+    COMM_LEN, EXACT_FRAME, EXEC_FILENAME_LEN, EventKind, ExecEvent, MAX_KERNEL_FRAMES,
+    MAX_USER_FRAMES, NEIGHBOURS, NO_SYSTEM_CALL, ProcessEvent, SampleHeader, TaskAccount,
+    WAKER_INTERRUPT, WaitDetail, WalkEnd,
 };
 
 use crate::identity::ProcessKey;
@@ -55,7 +55,7 @@ pub struct Sample<'a> {
     pub tid: u32,
     /// Thread name.
     pub comm: &'a [u8],
-    /// The user stack goes on beyond its last frame.
+    /// The user stack goes on beyond its last frame, or may: the walk did not reach the outermost one.
     pub truncated: bool,
     /// Growth of the CPU's stolen time, nanoseconds.
     pub stolen_nanos: u64,
@@ -69,9 +69,13 @@ impl Sample<'_> {
         words(self.kernel)
     }
 
-    /// User addresses, leaf first.
-    pub fn user_frames(&self) -> impl ExactSizeIterator<Item = u64> + '_ {
-        words(self.user)
+    /// User addresses, leaf first, and whether the instruction there was interrupted: all others are
+    /// return addresses, one past the call.
+    pub fn user_frames(&self) -> impl ExactSizeIterator<Item = (u64, bool)> + '_ {
+        words(self.user).enumerate().map(|(index, word)| {
+            let is_exact = index == 0 || word & EXACT_FRAME != 0;
+            (word & !EXACT_FRAME, is_exact)
+        })
     }
 }
 
@@ -330,7 +334,7 @@ fn sample(record: &[u8]) -> Option<Sample<'_>> {
         },
         tid,
         comm,
-        truncated: walk_end == WalkEnd::Truncated as u32 || walk_end == WalkEnd::NotCurrent as u32,
+        truncated: walk_end != WalkEnd::Complete as u32 && walk_end != WalkEnd::NoUserStack as u32,
         stolen_nanos,
         kernel,
         user,
@@ -412,7 +416,10 @@ mod tests {
             sample.kernel_frames().collect::<Vec<_>>(),
             [0xffff_ffff_8100_0000]
         );
-        assert_eq!(sample.user_frames().collect::<Vec<_>>(), [0x1000, 0x2000]);
+        assert_eq!(
+            sample.user_frames().collect::<Vec<_>>(),
+            [(0x1000, true), (0x2000, false)]
+        );
     }
 
     /// A record cut at any byte is refused, never read beyond.

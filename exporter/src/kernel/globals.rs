@@ -20,6 +20,7 @@ use super::{
 pub struct Globals {
     values: BTreeMap<&'static str, u64>,
     missing: BTreeMap<&'static str, String>,
+    registers: [u64; 16],
 }
 
 impl Globals {
@@ -36,6 +37,7 @@ impl Globals {
             }
         }
         globals.set_frame_pointer(btf);
+        globals.set_unwind_registers(btf);
         part::syscalls::find_abi(btf, &mut globals);
         globals.set_optional(btf);
         for program in part::programs() {
@@ -127,6 +129,48 @@ impl Globals {
                 self.missing.insert("REGS_FP", error.to_string());
             }
         }
+    }
+
+    /// Where walking by rules finds registers: in `pt_regs` by the numbers of the DWARF ABI supplements,
+    /// and in the `ucontext` that the kernel leaves for a signal handler
+    /// (arch/x86/include/uapi/asm/sigcontext.h, arch/arm64/include/uapi/asm/sigcontext.h).
+    fn set_unwind_registers(&mut self, btf: &Btf) {
+        const X86_64: [&str; 16] = [
+            "ax", "dx", "cx", "bx", "si", "di", "bp", "sp", "r8", "r9", "r10", "r11", "r12", "r13",
+            "r14", "r15",
+        ];
+        let offset = |name| btf.member_offset("pt_regs", name).map(u64::from);
+        let context = if let Ok(first) = offset("regs") {
+            let numbers = 0_u64..;
+            for (register, number) in self.registers.iter_mut().zip(numbers) {
+                *register = first + number * 8;
+            }
+            self.set("REGS_LINK", first + 30 * 8);
+            self.set("HAS_X86_CODE", 0);
+            [440, 432, 416]
+        } else {
+            for (register, name) in self.registers.iter_mut().zip(X86_64) {
+                match offset(name) {
+                    Ok(offset) => *register = offset,
+                    Err(error) => {
+                        self.missing
+                            .insert("REGISTERS_BY_NUMBER", error.to_string());
+                    }
+                }
+            }
+            self.set("REGS_LINK", 0);
+            self.set("HAS_X86_CODE", 1);
+            [168, 160, 120]
+        };
+        let names = ["CONTEXT_IP", "CONTEXT_SP", "CONTEXT_FP"];
+        for (name, offset) in names.into_iter().zip(context) {
+            self.set(name, offset);
+        }
+    }
+
+    /// Offsets in `pt_regs` by DWARF number.
+    pub fn registers(&self) -> &[u64; 16] {
+        &self.registers
     }
 
     /// Sets a global.

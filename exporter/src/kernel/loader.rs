@@ -16,7 +16,7 @@ use super::{
     cpus,
     globals::Globals,
     map_memory,
-    mapped_array::{MappedArray, MappedArrayError, MappedWord},
+    mapped_array::{MappedArray, MappedArrayError, WritableArray},
     method::Method,
     object::{Object, ObjectError},
     part::{
@@ -95,6 +95,8 @@ pub struct CaptureSettings {
     pub waker_stacks: bool,
     /// Which system calls are measured one by one, and what that may cost.
     pub syscalls: syscalls::Settings,
+    /// Rows of unwind tables that there is room for.
+    pub unwind_rows: u32,
 }
 
 impl CaptureSettings {
@@ -104,6 +106,7 @@ impl CaptureSettings {
             focus_groups: self.focus_groups,
             listed_calls: self.syscalls.listed.len(),
             signals: &self.signals,
+            unwind_rows: self.unwind_rows,
         }
     }
 }
@@ -317,9 +320,13 @@ impl Kernel {
         self.arrays.get(name).cloned()
     }
 
-    /// A word that kernel programs read and we write; it can be had once.
-    pub fn take_word(&mut self, name: &'static str) -> Result<MappedWord, MappedArrayError> {
-        MappedWord::new(name, self.ebpf.take_map(name))
+    /// An array that kernel programs read and we write; it can be had once.
+    pub fn take_writable(
+        &mut self,
+        name: &'static str,
+        words: usize,
+    ) -> Result<WritableArray, MappedArrayError> {
+        WritableArray::new(name, self.ebpf.take_map(name), words)
     }
 
     /// A loaded program with the hook `Bursts`, for a thread that attaches and detaches it.
@@ -421,6 +428,7 @@ fn load(
     loader
         .override_global("SCALE_FIRST", &tables.first, true)
         .override_global("SCALE_BOUNDS", &bounds, true)
+        .override_global("REGISTERS_BY_NUMBER", globals.registers(), true)
         .override_global("SELF_PID", &self_pid, true)
         .map_max_entries("EVENTS", ring_bytes as u32);
     syscall_tables.set(&mut loader);

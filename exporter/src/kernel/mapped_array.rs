@@ -77,30 +77,69 @@ impl MappedArray {
     }
 }
 
-/// An array of one 64-bit word that we write and kernel programs read: they see it at once.
+/// An array of 64-bit words that we write and kernel programs read: they see each word at once.
 #[derive(Debug)]
-pub struct MappedWord {
+pub struct WritableArray {
     memory: MmapRaw,
+    words: usize,
 }
 
-impl MappedWord {
-    /// Maps an array of one word that was made with `BPF_F_MMAPABLE`.
-    pub fn new(name: &'static str, map: Option<Map>) -> Result<Self, MappedArrayError> {
+impl WritableArray {
+    /// Maps `words` words of an array that was made with `BPF_F_MMAPABLE`. The array may hold
+    /// structures of whole words.
+    pub fn new(
+        name: &'static str,
+        map: Option<Map>,
+        words: usize,
+    ) -> Result<Self, MappedArrayError> {
         let Some(Map::Array(map)) = map else {
             return Err(MappedArrayError::Missing { name });
         };
         let memory = MmapOptions::new()
-            .len(size_of::<u64>())
+            .len(words * size_of::<u64>())
             .map_raw(&map.fd().as_fd())
             .map_err(|source| MappedArrayError::Map { name, source })?;
-        Ok(Self { memory })
+        Ok(Self { memory, words })
     }
 
-    /// Sets the word.
-    pub fn set(&self, value: u64) {
+    /// Memory that no kernel program reads.
+    #[cfg(test)]
+    pub(crate) fn anonymous(words: usize) -> std::io::Result<Self> {
+        let memory = memmap2::MmapMut::map_anon(words * size_of::<u64>())?.into();
+        Ok(Self { memory, words })
+    }
+
+    /// Sets a word, after all that was set before; beyond the end nothing.
+    pub fn set(&self, index: usize, value: u64) {
+        if let Some(word) = self.word(index) {
+            word.store(value, Ordering::Release);
+        }
+    }
+
+    /// The word at an index; 0 beyond the end.
+    pub fn load(&self, index: usize) -> u64 {
+        self.word(index)
+            .map_or(0, |word| word.load(Ordering::Relaxed))
+    }
+
+    /// Number of words.
+    pub fn len(&self) -> usize {
+        self.words
+    }
+
+    /// True for an array without words.
+    pub fn is_empty(&self) -> bool {
+        self.words == 0
+    }
+
+    fn word(&self, index: usize) -> Option<&AtomicU64> {
+        if index >= self.words {
+            return None;
+        }
         let word = self.memory.as_mut_ptr().cast::<AtomicU64>();
-        // SAFETY: one word is mapped, writable, for the life of `self`; all access is atomic.
-        let word = unsafe { &*word };
-        word.store(value, Ordering::Release);
+        // SAFETY: `index` is below the number of words mapped, and the mapping starts at a page.
+        let word = unsafe { word.add(index) };
+        // SAFETY: writable, and valid for the life of `self`; all access is atomic.
+        Some(unsafe { &*word })
     }
 }

@@ -5,6 +5,7 @@
 use std::{
     num::NonZeroUsize,
     path::PathBuf,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -14,6 +15,7 @@ use super::stack::Place;
 use crate::{
     identity::{Process, ProcessKey},
     symbol::{AddressSpace, ExecutableTable, Location},
+    unwind::{CodeMapping, UnwindAccount, Unwinder},
 };
 
 /// Processes whose mappings are kept. One takes 50 bytes for each executable mapping.
@@ -43,15 +45,37 @@ struct Known {
 pub struct AddressSpaces {
     proc_root: PathBuf,
     known: LruCache<(ProcessKey, u32), Known>,
+    unwinder: Option<Unwinder>,
 }
 
 impl AddressSpaces {
     /// No process is known yet.
-    pub fn new(proc_root: PathBuf) -> Self {
+    /// `unwinder` shows the kernel programs what is read.
+    pub fn new(proc_root: PathBuf, unwinder: Option<Unwinder>) -> Self {
         Self {
             proc_root,
             known: LruCache::new(CAPACITY),
+            unwinder,
         }
+    }
+
+    /// A process is gone.
+    pub fn exit(&mut self, process: ProcessKey) {
+        if let Some(unwinder) = &mut self.unwinder {
+            unwinder.exit(process);
+        }
+    }
+
+    /// The records that there were are handled.
+    pub fn end_turn(&mut self) {
+        if let Some(unwinder) = &mut self.unwinder {
+            unwinder.end_turn();
+        }
+    }
+
+    /// What the unwind tables hold and what they cost.
+    pub fn unwind_account(&self) -> Option<UnwindAccount> {
+        self.unwinder.as_ref().map(Unwinder::account)
     }
 
     /// Finds the places of user addresses of a process; reads its mappings when an address is in
@@ -76,6 +100,7 @@ impl AddressSpaces {
             wanting && age >= known.retry_after || age >= READ_AGAIN_AFTER
         };
         if !self.known.get(&key).is_some_and(due) {
+            self.note_executables(&places);
             return places;
         }
         let retry_after = self.known.get(&key).map_or(RETRY_AFTER, |known| {
@@ -95,11 +120,23 @@ impl AddressSpaces {
         {
             known.retry_after = RETRY_AFTER;
         }
+        self.note_executables(&places);
         places
     }
 
+    fn note_executables(&mut self, places: &[Option<Place>]) {
+        let Some(unwinder) = &mut self.unwinder else {
+            return;
+        };
+        for place in places.iter().flatten() {
+            if let Place::File(executable, _) = place {
+                unwinder.sampled(executable);
+            }
+        }
+    }
+
     fn read(
-        &self,
+        &mut self,
         process: ProcessKey,
         table: &mut ExecutableTable,
         retry_after: Duration,
@@ -108,7 +145,10 @@ impl AddressSpaces {
         let space = match AddressSpace::read(&self.proc_root, pid, table) {
             // The id has gone to another process, whose mappings these may be.
             Ok(_) if !process.is_current(&self.proc_root) => None,
-            Ok(space) => Some(space),
+            Ok(space) => {
+                self.show(process, &space);
+                Some(space)
+            }
             Err(error) => {
                 tracing::trace!(pid, %error, "The mappings of a process could not be read.");
                 None
@@ -119,6 +159,20 @@ impl AddressSpaces {
             retry_after,
             read_at: Instant::now(),
         }
+    }
+
+    /// Shows the kernel programs what code a process has mapped.
+    fn show(&mut self, process: ProcessKey, space: &AddressSpace) {
+        let Some(unwinder) = &mut self.unwinder else {
+            return;
+        };
+        let code = space.code().map(|(start, end, file)| CodeMapping {
+            start,
+            end,
+            bias: file.map_or(0, |(_, bias)| bias),
+            executable: file.map(|(executable, _)| Arc::clone(executable)),
+        });
+        unwinder.process(process, code.collect());
     }
 
     fn look_up(

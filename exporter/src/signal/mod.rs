@@ -12,6 +12,7 @@ mod scheduler;
 pub mod status;
 pub mod stolen;
 pub mod syscalls;
+mod unwind;
 pub mod workload;
 
 use std::fmt::Debug;

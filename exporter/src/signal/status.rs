@@ -14,7 +14,7 @@ use evenkeel_semconv::{
     metric,
 };
 
-use super::{NANOS, Signal, SignalAccount, host::Losses, int, metric, point};
+use super::{NANOS, Signal, SignalAccount, host::Losses, int, metric, point, unwind};
 use crate::{
     capture::ReaderWindow,
     kernel::{Kernel, State, account::RunTime},
@@ -24,7 +24,7 @@ use crate::{
 
 const STATES: [&str; 4] = [state::ATTACHED, state::PARTIAL, state::OFF, state::FAILED];
 
-const WALK_ENDS: [(WalkEnd, &str); 7] = [
+const WALK_ENDS: [(WalkEnd, &str); 9] = [
     (WalkEnd::Complete, end::COMPLETE),
     (WalkEnd::Truncated, end::TRUNCATED),
     (WalkEnd::BadFramePointer, end::BAD_FRAME_POINTER),
@@ -32,6 +32,8 @@ const WALK_ENDS: [(WalkEnd, &str); 7] = [
     (WalkEnd::BadReturnAddress, end::BAD_RETURN_ADDRESS),
     (WalkEnd::NoUserStack, end::NO_USER_STACK),
     (WalkEnd::NotCurrent, end::NOT_CURRENT),
+    (WalkEnd::BadFrame, end::BAD_FRAME),
+    (WalkEnd::NotUnderstood, end::NOT_UNDERSTOOD),
 ];
 
 /// Longest reason sent: the end of a verifier's log fits.
@@ -127,6 +129,9 @@ impl Account<'_> {
                 &metric::EVENKEEL_SYMBOL_CACHE_EVICTIONS,
                 symbols.frames_evicted,
             );
+        }
+        if let Some(account) = self.reader.and_then(|reader| reader.unwind) {
+            metrics.extend(unwind::metrics(&account, start));
         }
         metrics
     }

@@ -201,6 +201,24 @@ impl AddressSpace {
         self.dropped + self.malformed
     }
 
+    /// The executable mappings in order of address: first address, one past the last, and the file with
+    /// what is taken from an address to get its ELF virtual address.
+    pub fn code(
+        &self,
+    ) -> impl ExactSizeIterator<Item = (u64, u64, Option<(&Arc<Executable>, u64)>)> {
+        self.regions.iter().map(|region| {
+            let file = match &region.content {
+                Content::File(executable) => {
+                    let address = executable.address_of(region.offset);
+                    let bias = region.start.wrapping_sub(address.unwrap_or(region.offset));
+                    Some((executable, bias))
+                }
+                _ => None,
+            };
+            (region.start, region.end, file)
+        })
+    }
+
     /// The executables that are mapped, in order of address, repeated as they are mapped.
     pub fn executables(&self) -> impl Iterator<Item = &Arc<Executable>> {
         self.regions

@@ -161,6 +161,12 @@ pub const EVENKEEL_SYSCALL_NAME: &str = "evenkeel.syscall.name";
 /// Whether the call is measured, or only counted down.
 pub const EVENKEEL_SYSCALL_SAMPLED: &str = "evenkeel.syscall.sampled";
 
+/// Why unwind tables lack something.
+pub const EVENKEEL_UNWIND_REFUSAL: &str = "evenkeel.unwind.refusal";
+
+/// Whether the kernel programs have rows for an executable file.
+pub const EVENKEEL_UNWIND_STATE: &str = "evenkeel.unwind.state";
+
 /// The CPU architecture the host system is running on.
 pub const HOST_ARCH: &str = "host.arch";
 
@@ -500,7 +506,7 @@ pub static ALL: &[AttributeDescriptor] = &[
     AttributeDescriptor {
         name: EVENKEEL_STACK_END,
         description: "How a walk of a user stack ended.",
-        kind: AttributeKind::Enum(&["complete", "truncated", "bad_frame_pointer", "read_fault", "bad_return_address", "no_user_stack", "not_current"]),
+        kind: AttributeKind::Enum(&["complete", "truncated", "bad_frame_pointer", "read_fault", "bad_return_address", "no_user_stack", "not_current", "bad_frame", "not_understood"]),
     },
     AttributeDescriptor {
         name: EVENKEEL_SYSCALL_AGE,
@@ -526,6 +532,16 @@ pub static ALL: &[AttributeDescriptor] = &[
         name: EVENKEEL_SYSCALL_SAMPLED,
         description: "Whether the call is measured, or only counted down.",
         kind: AttributeKind::Boolean,
+    },
+    AttributeDescriptor {
+        name: EVENKEEL_UNWIND_REFUSAL,
+        description: "Why unwind tables lack something.",
+        kind: AttributeKind::Enum(&["unusable", "evicted", "no_room", "no_slot", "process_evicted", "process_refused", "request_lost", "deferred"]),
+    },
+    AttributeDescriptor {
+        name: EVENKEEL_UNWIND_STATE,
+        description: "Whether the kernel programs have rows for an executable file.",
+        kind: AttributeKind::Enum(&["placed", "without"]),
     },
     AttributeDescriptor {
         name: HOST_ARCH,
@@ -1040,6 +1056,10 @@ pub mod value {
         pub const NO_USER_STACK: &str = "no_user_stack";
         /// The task was not running, so that its user memory could not be read: its wait goes on, or nothing hit it when it returned.
         pub const NOT_CURRENT: &str = "not_current";
+        /// The rule for the code gave a frame that does not lie outwards on the stack.
+        pub const BAD_FRAME: &str = "bad_frame";
+        /// The code says how its caller is found, but in a way that is not understood, or by a register that was lost on the way.
+        pub const NOT_UNDERSTOOD: &str = "not_understood";
     }
 
     /// Values of `evenkeel.syscall.age`.
@@ -1124,6 +1144,34 @@ pub mod value {
         pub const COMPAT: &str = "compat";
         /// The rest, such as `ioctl`.
         pub const OTHER: &str = "other";
+    }
+
+    /// Values of `evenkeel.unwind.refusal`.
+    pub mod evenkeel_unwind_refusal {
+        /// An executable file has no call frame information, or none that can be read.
+        pub const UNUSABLE: &str = "unusable";
+        /// The rows of an executable file made room for others.
+        pub const EVICTED: &str = "evicted";
+        /// There was no room for the rows of an executable file.
+        pub const NO_ROOM: &str = "no_room";
+        /// There was no slot for an executable file.
+        pub const NO_SLOT: &str = "no_slot";
+        /// The mappings of a process made room for others.
+        pub const PROCESS_EVICTED: &str = "process_evicted";
+        /// There was no room for the mappings of a process, or there are too many of them.
+        pub const PROCESS_REFUSED: &str = "process_refused";
+        /// A request found no room in the queue.
+        pub const REQUEST_LOST: &str = "request_lost";
+        /// Rows were made later, to stay within their share of the CPU.
+        pub const DEFERRED: &str = "deferred";
+    }
+
+    /// Values of `evenkeel.unwind.state`.
+    pub mod evenkeel_unwind_state {
+        /// The kernel programs have its rows.
+        pub const PLACED: &str = "placed";
+        /// They have none: it says nothing of how callers are found, was not sampled, or there was no room.
+        pub const WITHOUT: &str = "without";
     }
 
     /// Values of `host.arch`.

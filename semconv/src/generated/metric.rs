@@ -1070,6 +1070,76 @@ pub static EVENKEEL_SYSCALL_SAMPLING_SKIPPED: MetricDescriptor = MetricDescripto
     attributes: &[],
 };
 
+/// CPU time that making rows of unwind tables took. Counter in `s`.
+pub static EVENKEEL_UNWIND_BUILD_TIME: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.unwind.build.time",
+    unit: "s",
+    description: "CPU time that making rows of unwind tables took.",
+    instrument: Instrument::Counter,
+    number: Number::Double,
+    attributes: &[],
+};
+
+/// Executable files mapped by sampled processes, by whether the kernel programs have rows for them. UpDownCounter in `{file}`.
+pub static EVENKEEL_UNWIND_EXECUTABLES: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.unwind.executables",
+    unit: "{file}",
+    description: "Executable files mapped by sampled processes, by whether the kernel programs have rows for them.",
+    instrument: Instrument::UpDownCounter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_UNWIND_STATE,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Processes whose mappings the kernel programs have. UpDownCounter in `{process}`.
+pub static EVENKEEL_UNWIND_PROCESSES: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.unwind.processes",
+    unit: "{process}",
+    description: "Processes whose mappings the kernel programs have.",
+    instrument: Instrument::UpDownCounter,
+    number: Number::Int,
+    attributes: &[],
+};
+
+/// What unwind tables lack, by why: stacks of such code are walked by frame pointers. Counter in `{refusal}`.
+pub static EVENKEEL_UNWIND_REFUSALS: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.unwind.refusals",
+    unit: "{refusal}",
+    description: "What unwind tables lack, by why: stacks of such code are walked by frame pointers.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[
+        MetricAttribute {
+            name: attribute::EVENKEEL_UNWIND_REFUSAL,
+            requirement: Requirement::Required,
+        },
+    ],
+};
+
+/// Rows of unwind tables that there is room for. UpDownCounter in `{row}`.
+pub static EVENKEEL_UNWIND_TABLE_LIMIT: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.unwind.table.limit",
+    unit: "{row}",
+    description: "Rows of unwind tables that there is room for.",
+    instrument: Instrument::UpDownCounter,
+    number: Number::Int,
+    attributes: &[],
+};
+
+/// Rows of unwind tables that the kernel programs have. UpDownCounter in `{row}`.
+pub static EVENKEEL_UNWIND_TABLE_USAGE: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.unwind.table.usage",
+    unit: "{row}",
+    description: "Rows of unwind tables that the kernel programs have.",
+    instrument: Instrument::UpDownCounter,
+    number: Number::Int,
+    attributes: &[],
+};
+
 /// Longest wait period in effect on any CPU. Gauge in `s`.
 pub static EVENKEEL_WAIT_PERIOD: MetricDescriptor = MetricDescriptor {
     name: "evenkeel.wait.period",
@@ -1459,6 +1529,12 @@ pub static ALL: &[&MetricDescriptor] = &[
     &EVENKEEL_SYSCALL_SAMPLING_LONGEST,
     &EVENKEEL_SYSCALL_SAMPLING_RATE,
     &EVENKEEL_SYSCALL_SAMPLING_SKIPPED,
+    &EVENKEEL_UNWIND_BUILD_TIME,
+    &EVENKEEL_UNWIND_EXECUTABLES,
+    &EVENKEEL_UNWIND_PROCESSES,
+    &EVENKEEL_UNWIND_REFUSALS,
+    &EVENKEEL_UNWIND_TABLE_LIMIT,
+    &EVENKEEL_UNWIND_TABLE_USAGE,
     &EVENKEEL_WAIT_PERIOD,
     &EVENKEEL_WAIT_SAMPLES,
     &EVENKEEL_WORKLOAD_RUN_QUEUE_BEHIND_TIME,

@@ -11,6 +11,7 @@ mod sampling;
 pub mod scheduler;
 pub mod syscalls;
 mod task;
+pub mod unwind;
 
 use super::probe::Program;
 use crate::signal::Signal;
@@ -30,6 +31,7 @@ pub struct Part {
 /// whoever samples it.
 const PARTS: &[&Part] = &[
     &task::PART,
+    &unwind::PART,
     &process::PART,
     &focus::PART,
     &scheduler::PART,
@@ -105,6 +107,8 @@ pub enum Entries {
         /// Most banks.
         banks: u32,
     },
+    /// One for each two rows of unwind tables that there is room for.
+    UnwindRows,
 }
 
 /// What the sizes of arrays follow.
@@ -118,6 +122,8 @@ pub struct Extent<'a> {
     pub listed_calls: usize,
     /// Signals that are on.
     pub signals: &'a [Signal],
+    /// Rows of unwind tables that there is room for.
+    pub unwind_rows: u32,
 }
 
 /// Most banks of an array that CPUs share: histograms of 11 KB for every CPU of a large host would
@@ -154,6 +160,7 @@ impl ArrayMap {
             Entries::Banks(entries) => entries.saturating_mul(banks(extent.cpus)),
             Entries::PerFourCpus { entries, limit } => entries * cpus.div_ceil(4).clamp(1, limit),
             Entries::Banked { entries, banks } => entries.saturating_mul(cpus.min(banks)),
+            Entries::UnwindRows => extent.unwind_rows.div_ceil(2),
         };
         entries.max(1)
     }
@@ -208,6 +215,7 @@ mod tests {
             focus_groups: 0,
             listed_calls: 0,
             signals: &[],
+            unwind_rows: 0,
         };
         assert_eq!(array.entries(&extent(3)), 20);
         assert_eq!(array.entries(&extent(4096)), 80);
@@ -227,6 +235,7 @@ mod tests {
             focus_groups: 0,
             listed_calls: 0,
             signals,
+            unwind_rows: 0,
         };
         assert_eq!(array.entries(&extent(&[Signal::Scheduler])), 24);
         assert_eq!(array.entries(&extent(&[Signal::Host])), 1);
@@ -235,6 +244,7 @@ mod tests {
             focus_groups: 0,
             listed_calls: 0,
             signals: &[Signal::Scheduler],
+            unwind_rows: 0,
         };
         let growing = ArrayMap {
             entries: Entries::PerFourCpus {

@@ -5,7 +5,7 @@ use std::io;
 use evenkeel_abi::SKIP_BITS;
 
 use crate::kernel::{
-    mapped_array::MappedWord,
+    mapped_array::WritableArray,
     raw_tracepoint::{Attachment, RawTracepoint},
 };
 
@@ -14,7 +14,7 @@ use crate::kernel::{
 pub(super) struct Hooks {
     enter: RawTracepoint,
     exit: RawTracepoint,
-    control: MappedWord,
+    control: WritableArray,
     attachments: Option<[Attachment; 2]>,
     /// Number of the burst.
     burst: u64,
@@ -22,7 +22,7 @@ pub(super) struct Hooks {
 
 impl Hooks {
     /// The programs, neither attached nor watching.
-    pub(super) fn new(enter: RawTracepoint, exit: RawTracepoint, control: MappedWord) -> Self {
+    pub(super) fn new(enter: RawTracepoint, exit: RawTracepoint, control: WritableArray) -> Self {
         Self {
             enter,
             exit,
@@ -45,12 +45,13 @@ impl Hooks {
 
     /// Watches calls, one sample for so many.
     pub(super) fn watch(&self, skip: u16) {
-        self.control.set(self.burst << SKIP_BITS | u64::from(skip));
+        self.control
+            .set(0, self.burst << SKIP_BITS | u64::from(skip));
     }
 
     /// Does not watch any more.
     pub(super) fn pause(&self) {
-        self.control.set(0);
+        self.control.set(0, 0);
     }
 
     /// Detaches both.

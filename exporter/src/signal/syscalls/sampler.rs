@@ -68,7 +68,7 @@ impl Sampler {
             program.ok_or(SamplerError::Missing(name))
         };
         let (enter, exit) = (program(kernel, "sys_enter")?, program(kernel, "sys_exit")?);
-        let mut hooks = Hooks::new(enter, exit, kernel.take_word("SYSCALL_CONTROL")?);
+        let mut hooks = Hooks::new(enter, exit, kernel.take_writable("SYSCALL_CONTROL", 1)?);
         let mut counted =
             Counted::new(kernel, layout).ok_or(SamplerError::Missing("its arrays"))?;
         let calibration = calibrate(&mut hooks, &counted, layout).map_err(SamplerError::Attach)?;

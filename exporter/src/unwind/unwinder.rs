@@ -1,0 +1,343 @@
+//! The thread that keeps the unwind tables of the kernel programs.
+
+use std::{
+    collections::{HashSet, VecDeque},
+    sync::{Arc, Mutex, PoisonError},
+    thread::{self, JoinHandle},
+    time::{Duration, Instant},
+};
+
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounded};
+use evenkeel_abi::{NO_EXECUTABLE, UnwindMapping};
+use rustix::time::{ClockId, clock_gettime};
+
+use super::{
+    Rows, RowsError, RowsLimits,
+    executables::{ExecutableRows, ExecutableRowsCounters},
+    process_mappings::{ProcessEntries, ProcessMappings},
+    space::GRACE,
+    tables::{TableFill, Tables},
+};
+use crate::{identity::ProcessKey, kernel::part::unwind::UnwindArrays, symbol::Executable};
+
+/// Requests that wait: a storm of 1,800 short processes a second for half a second.
+const REQUESTS: usize = 1024;
+
+/// Executables whose rows wait to be made.
+const WANTED: usize = 4096;
+
+/// Rows of files up to this size are made as soon as a process has them mapped, before a sample shows that
+/// they are needed: a stack that passes through four libraries would be whole only at the fifth sample.
+const EAGER_BYTES: u64 = 8 << 20;
+
+/// Share of the time of one CPU that making rows may take, in the long run: programs that are made and run
+/// once (a compiler's tests) would each be read.
+const BUILD_SHARE: f64 = 0.02;
+
+/// CPU time that may be spent at once: the start of the agent on a node with a hundred programs.
+const BUILD_BURST: Duration = Duration::from_secs(3);
+
+/// An executable mapping of a process.
+#[derive(Clone, Debug)]
+pub struct CodeMapping {
+    /// First address.
+    pub start: u64,
+    /// One past the last address.
+    pub end: u64,
+    /// What is taken from an address in memory to get the ELF virtual address.
+    pub bias: u64,
+    /// What is mapped; `None` for code without a file.
+    pub executable: Option<Arc<Executable>>,
+}
+
+#[derive(Debug)]
+enum Request {
+    Process(ProcessKey, Vec<CodeMapping>),
+    Exit(ProcessKey),
+    Sampled(Vec<u32>),
+}
+
+/// What the tables hold and what they cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct UnwindAccount {
+    /// Processes whose mappings are known to the kernel programs.
+    pub processes: u64,
+    /// Processes let go to make room, since the start.
+    pub processes_evicted: u64,
+    /// Processes for which there was no room, since the start.
+    pub processes_refused: u64,
+    /// Executables.
+    pub executables: ExecutableRowsCounters,
+    /// The arrays.
+    pub fill: TableFill,
+    /// CPU seconds that making rows took, since the start.
+    pub build_seconds: f64,
+    /// Times that rows were made later, to stay within their share of the CPU.
+    pub deferred: u64,
+    /// Requests for which there was no room, since the start.
+    pub requests_lost: u64,
+}
+
+/// The asking side of the thread; it stops when this is dropped.
+#[derive(Debug)]
+pub struct Unwinder {
+    requests: Option<Sender<Request>>,
+    account: Arc<Mutex<UnwindAccount>>,
+    /// Processes that were published, to forget no others.
+    published: HashSet<ProcessKey>,
+    /// Executables sampled that were not told yet, and those told since `told_at`.
+    sampled: Vec<u32>,
+    told: HashSet<u32>,
+    told_at: Instant,
+    lost: u64,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// How often it is told that an executable is still sampled.
+const TELL_AGAIN_AFTER: Duration = Duration::from_secs(1);
+
+impl Unwinder {
+    /// Starts the thread. `processes` is the map of processes.
+    ///
+    /// # Errors
+    /// When no thread can be had.
+    pub(crate) fn start(
+        arrays: UnwindArrays,
+        processes: aya::maps::HashMap<aya::maps::MapData, u32, [u64; 2]>,
+    ) -> std::io::Result<Self> {
+        let (requests, inbox) = bounded(REQUESTS);
+        let account = Arc::new(Mutex::new(UnwindAccount::default()));
+        let (tables, mappings) = Tables::new(arrays);
+        let state = UnwinderState {
+            processes: ProcessMappings::new(processes, mappings),
+            executables: ExecutableRows::new(tables),
+            wanted: VecDeque::new(),
+            account: Arc::clone(&account),
+            started: Instant::now(),
+            build_time: Duration::ZERO,
+            deferred: 0,
+        };
+        let thread = thread::Builder::new()
+            .name("unwinder".into())
+            .spawn(move || state.run(&inbox))?;
+        Ok(Self {
+            requests: Some(requests),
+            account,
+            published: HashSet::new(),
+            sampled: Vec::new(),
+            told: HashSet::new(),
+            told_at: Instant::now(),
+            lost: 0,
+            thread: Some(thread),
+        })
+    }
+
+    fn request(&mut self, request: Request) -> bool {
+        let sent =
+            self.requests
+                .as_ref()
+                .is_some_and(|requests| match requests.try_send(request) {
+                    Ok(()) => true,
+                    Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => false,
+                });
+        self.lost += u64::from(!sent);
+        sent
+    }
+
+    /// Shows the executable mappings of a process to the kernel programs, in place of those it had.
+    pub fn process(&mut self, process: ProcessKey, mappings: Vec<CodeMapping>) {
+        if self.request(Request::Process(process, mappings)) {
+            self.published.insert(process);
+        }
+    }
+
+    /// A process is gone.
+    pub fn exit(&mut self, process: ProcessKey) {
+        if self.published.remove(&process) {
+            self.request(Request::Exit(process));
+        }
+    }
+
+    /// An executable was sampled.
+    pub fn sampled(&mut self, executable: &Executable) {
+        if self.told.insert(executable.id) {
+            self.sampled.push(executable.id);
+        }
+    }
+
+    /// Passes on what was sampled.
+    pub fn end_turn(&mut self) {
+        if !self.sampled.is_empty() {
+            let sampled = std::mem::take(&mut self.sampled);
+            self.request(Request::Sampled(sampled));
+        }
+        if self.told_at.elapsed() >= TELL_AGAIN_AFTER {
+            self.told.clear();
+            self.told_at = Instant::now();
+        }
+    }
+
+    /// What the tables hold and what they cost.
+    pub fn account(&self) -> UnwindAccount {
+        let account = *self.account.lock().unwrap_or_else(PoisonError::into_inner);
+        UnwindAccount {
+            requests_lost: self.lost,
+            ..account
+        }
+    }
+}
+
+impl Drop for Unwinder {
+    fn drop(&mut self) {
+        self.requests = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Rows that were made and wait for room.
+type Made = (u32, Result<Rows, RowsError>);
+
+struct UnwinderState<E> {
+    processes: ProcessMappings<E>,
+    executables: ExecutableRows,
+    wanted: VecDeque<u32>,
+    account: Arc<Mutex<UnwindAccount>>,
+    started: Instant,
+    build_time: Duration,
+    deferred: u64,
+}
+
+impl<E: ProcessEntries> UnwinderState<E> {
+    fn run(mut self, inbox: &Receiver<Request>) {
+        let mut made: Option<Made> = None;
+        loop {
+            let has_work = made.is_some() || !self.wanted.is_empty();
+            let request = if !has_work {
+                inbox.recv().map_err(|_| RecvTimeoutError::Disconnected)
+            } else if made.is_some() {
+                inbox.recv_timeout(GRACE)
+            } else if self.may_build() {
+                inbox.recv_timeout(Duration::ZERO)
+            } else {
+                self.deferred += 1;
+                inbox.recv_timeout(Duration::from_secs(1))
+            };
+            match request {
+                // Whoever is new comes before rows are made: they take longer.
+                Ok(request) => {
+                    self.handle(request);
+                    self.tell();
+                    continue;
+                }
+                Err(RecvTimeoutError::Disconnected) => return,
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            if made.is_none() && self.may_build() {
+                made = self.build();
+            }
+            if let Some((id, rows)) = &made
+                && self.executables.place(*id, rows, Instant::now())
+            {
+                made = None;
+            }
+            self.tell();
+        }
+    }
+
+    fn may_build(&self) -> bool {
+        self.build_time < BUILD_BURST + self.started.elapsed().mul_f64(BUILD_SHARE)
+    }
+
+    fn build(&mut self) -> Option<Made> {
+        while let Some(id) = self.wanted.pop_front() {
+            let Some(executable) = self.executables.wanted(id) else {
+                continue;
+            };
+            let before = thread_time();
+            let rows = Rows::build(&executable, &RowsLimits::default());
+            self.build_time += thread_time().saturating_sub(before);
+            return Some((id, rows));
+        }
+        None
+    }
+
+    fn want(&mut self, id: u32) {
+        if self.wanted.len() < WANTED && !self.wanted.contains(&id) {
+            self.wanted.push_back(id);
+        }
+    }
+
+    fn handle(&mut self, request: Request) {
+        let now = Instant::now();
+        match request {
+            Request::Process(process, mappings) => self.process(process, &mappings, now),
+            Request::Exit(process) => {
+                let hidden = self.processes.forget(process, now);
+                self.hide(&hidden);
+            }
+            Request::Sampled(ids) => {
+                for id in ids {
+                    if self.executables.sampled(id, now) {
+                        self.want(id);
+                    }
+                }
+            }
+        }
+    }
+
+    fn process(&mut self, process: ProcessKey, mappings: &[CodeMapping], now: Instant) {
+        let mut shown = Vec::with_capacity(mappings.len());
+        for mapping in mappings {
+            let slot = mapping.executable.as_ref().and_then(|executable| {
+                let slot = self.executables.map(executable, now);
+                if executable.identity.size <= EAGER_BYTES
+                    && self.executables.is_waiting(executable.id)
+                {
+                    self.want(executable.id);
+                }
+                slot
+            });
+            shown.push(UnwindMapping {
+                start: mapping.start,
+                end: mapping.end,
+                bias: mapping.bias,
+                executable: slot.unwrap_or(NO_EXECUTABLE),
+                reserved: 0,
+            });
+        }
+        let hidden = self.processes.publish(process, shown, now);
+        self.hide(&hidden);
+    }
+
+    fn hide(&mut self, mappings: &[UnwindMapping]) {
+        for mapping in mappings {
+            if mapping.executable != NO_EXECUTABLE {
+                self.executables.unmap(mapping.executable);
+            }
+        }
+    }
+
+    fn tell(&self) {
+        let account = UnwindAccount {
+            processes: self.processes.len() as u64,
+            processes_evicted: self.processes.evicted(),
+            processes_refused: self.processes.refused(),
+            executables: self.executables.counters(),
+            fill: self.executables.fill(),
+            build_seconds: self.build_time.as_secs_f64(),
+            deferred: self.deferred,
+            requests_lost: 0,
+        };
+        *self.account.lock().unwrap_or_else(PoisonError::into_inner) = account;
+    }
+}
+
+/// CPU time of this thread.
+fn thread_time() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+    let nanos = u32::try_from(time.tv_nsec).unwrap_or(0);
+    Duration::new(seconds, nanos)
+}
