@@ -62,6 +62,8 @@ pub struct Place {
     first: u32,
     /// Its mappings; 0 while they are not known.
     count: u32,
+    /// 1 while it is known of all code so far how its callers are found, if only by frame pointers.
+    pub is_sure: u64,
 }
 
 impl Place {
@@ -72,6 +74,7 @@ impl Place {
         self.mapping.end = 0;
         self.first = 0;
         self.count = 0;
+        self.is_sure = 1;
         let Some(process) = UNWIND_PROCESSES.get_ptr(pid) else {
             return;
         };
@@ -93,6 +96,7 @@ impl Place {
             >= self.mapping.end.wrapping_sub(self.mapping.start)
             && !self.enter_mapping(address)
         {
+            self.is_sure = 0;
             return nothing;
         }
         let offset = address
@@ -100,6 +104,9 @@ impl Place {
             .wrapping_sub(self.executable.first_address);
         let page = offset >> UNWIND_PAGE_BITS;
         if page >= self.executable.page_count as u64 {
+            if self.executable.page_count == 0 && self.mapping.executable != NO_EXECUTABLE {
+                self.is_sure = 0;
+            }
             return nothing;
         }
         let page = self.executable.pages + page as u32;

@@ -172,7 +172,7 @@ unsafe extern "C" fn step(_index: u32, context: *mut c_void) -> c_long {
             caller.ip &= globals::RETURN_ADDRESS_MASK.load();
             if caller.ip < LOWEST_CODE || caller.ip >= globals::USER_ADDRESS_LIMIT.load() {
                 buffer.header.walk_end = if caller.ip == 0 {
-                    WalkEnd::Complete
+                    complete(walk)
                 } else {
                     WalkEnd::BadReturnAddress
                 } as u32;
@@ -184,10 +184,24 @@ unsafe extern "C" fn step(_index: u32, context: *mut c_void) -> c_long {
             push(buffer, caller.ip | mark);
             CONTINUE
         }
+        Err(WalkEnd::Complete) => {
+            buffer.header.walk_end = complete(walk) as u32;
+            STOP
+        }
         Err(end) => {
             buffer.header.walk_end = end as u32;
             STOP
         }
+    }
+}
+
+/// How a walk ended that came to an outermost frame.
+#[inline(always)]
+fn complete(walk: &Walk) -> WalkEnd {
+    if walk.place.is_sure == 0 {
+        WalkEnd::Unverified
+    } else {
+        WalkEnd::Complete
     }
 }
 

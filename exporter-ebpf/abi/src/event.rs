@@ -96,6 +96,9 @@ pub enum WalkEnd {
     /// The code says how its caller is found, but in a way that is not understood, or by a register
     /// that was lost on the way.
     NotUnderstood,
+    /// At what is the outermost frame by frame pointers, of code about which nothing was known yet: if it
+    /// has none, callers are missing.
+    Unverified,
 }
 
 /// How many ways there can be to end a walk, for a masked index.

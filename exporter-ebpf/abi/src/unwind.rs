@@ -242,7 +242,7 @@ pub struct UnwindProcess {
     pub count: u32,
 }
 
-/// Where the pages of an executable are in `UNWIND_PAGES`; no pages while it has no rows. Rows are
+/// Where the pages of an executable are in `UNWIND_PAGES`; no pages while nothing is known of it. Rows are
 /// two to a word of `UNWIND_ROWS`, the first one in the low half; in a row, the low half of its
 /// address is the low half.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -255,6 +255,15 @@ pub struct UnwindExecutable {
     pub page_count: u32,
     /// ELF virtual address of the first page.
     pub first_address: u64,
+}
+
+impl UnwindExecutable {
+    /// Of an executable that says nothing of how callers are found: no address is in its one page.
+    pub const WITHOUT_ROWS: Self = Self {
+        pages: 0,
+        page_count: 1,
+        first_address: 1 << 63,
+    };
 }
 
 const _: () = assert!(size_of::<UnwindMapping>() == 32);

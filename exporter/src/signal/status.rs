@@ -24,7 +24,7 @@ use crate::{
 
 const STATES: [&str; 4] = [state::ATTACHED, state::PARTIAL, state::OFF, state::FAILED];
 
-const WALK_ENDS: [(WalkEnd, &str); 9] = [
+const WALK_ENDS: [(WalkEnd, &str); 10] = [
     (WalkEnd::Complete, end::COMPLETE),
     (WalkEnd::Truncated, end::TRUNCATED),
     (WalkEnd::BadFramePointer, end::BAD_FRAME_POINTER),
@@ -34,6 +34,7 @@ const WALK_ENDS: [(WalkEnd, &str); 9] = [
     (WalkEnd::NotCurrent, end::NOT_CURRENT),
     (WalkEnd::BadFrame, end::BAD_FRAME),
     (WalkEnd::NotUnderstood, end::NOT_UNDERSTOOD),
+    (WalkEnd::Unverified, end::UNVERIFIED),
 ];
 
 /// Longest reason sent: the end of a verifier's log fits.

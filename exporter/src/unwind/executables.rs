@@ -147,6 +147,7 @@ impl ExecutableRows {
             self.counters.evicted += 1;
             self.counters.placed -= 1;
         }
+        self.tables.hide(entry.slot);
         self.by_slot.remove(&entry.slot);
         // Its mappings were hidden long ago or just now: the next one may have it after a while.
         self.free_slots.push((now, entry.slot));
@@ -202,6 +203,7 @@ impl ExecutableRows {
                 let name = &entry.executable.name;
                 tracing::debug!(%name, %error, "An executable has no unwind tables.");
                 entry.state = State::WithoutRows;
+                self.tables.publish_none(entry.slot);
                 self.counters.unusable += 1;
                 return true;
             }

@@ -3,17 +3,20 @@
 //! Call frame information becomes [`Rows`] by executable; the [`Unwinder`] keeps those that are needed in the
 //! arrays that the programs read (`exporter-ebpf/src/unwind_tables.rs`).
 
+mod elf_frames;
 mod executables;
+mod frame_rules;
 mod process_mappings;
-mod rows_stub;
+mod rows;
 mod rule_table;
 mod space;
 mod tables;
 mod unwinder;
 
-pub use self::rows_stub::{Row, Rows, RowsError, RowsLimits};
 pub use self::{
+    elf_frames::RowsError,
     executables::ExecutableRowsCounters,
+    rows::{Row, Rows, RowsLimits},
     tables::{PlaceError, TableFill},
     unwinder::{CodeMapping, UnwindAccount, Unwinder},
 };

@@ -156,11 +156,21 @@ impl Tables {
         self.executables.set(index, counts);
     }
 
+    /// Tells the kernel programs that an executable in a slot has no rows.
+    pub(super) fn publish_none(&self, slot: u32) {
+        self.show(&UnwindExecutable::WITHOUT_ROWS, slot);
+    }
+
     /// Hides the rows of an executable from the kernel programs and gives their room back.
     pub(super) fn withdraw(&mut self, placed: &Placed, now: Instant) {
-        let index = placed.slot as usize * (size_of::<UnwindExecutable>() / size_of::<u64>());
-        self.executables.set(index, 0);
+        self.hide(placed.slot);
         self.give_back(placed, now);
+    }
+
+    /// Makes a slot one of which nothing is known.
+    pub(super) fn hide(&self, slot: u32) {
+        let index = slot as usize * (size_of::<UnwindExecutable>() / size_of::<u64>());
+        self.executables.set(index, 0);
     }
 
     fn give_back(&mut self, placed: &Placed, now: Instant) {

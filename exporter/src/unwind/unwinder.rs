@@ -27,8 +27,9 @@ const REQUESTS: usize = 1024;
 const WANTED: usize = 4096;
 
 /// Rows of files up to this size are made as soon as a process has them mapped, before a sample shows that
-/// they are needed: a stack that passes through four libraries would be whole only at the fifth sample.
-const EAGER_BYTES: u64 = 8 << 20;
+/// they are needed: a stack that passes through four libraries would be whole only at the fifth sample. One
+/// of 60 MB takes 30 ms.
+const EAGER_BYTES: u64 = 64 << 20;
 
 /// Share of the time of one CPU that making rows may take, in the long run: programs that are made and run
 /// once (a compiler's tests) would each be read.

@@ -506,7 +506,7 @@ pub static ALL: &[AttributeDescriptor] = &[
     AttributeDescriptor {
         name: EVENKEEL_STACK_END,
         description: "How a walk of a user stack ended.",
-        kind: AttributeKind::Enum(&["complete", "truncated", "bad_frame_pointer", "read_fault", "bad_return_address", "no_user_stack", "not_current", "bad_frame", "not_understood"]),
+        kind: AttributeKind::Enum(&["complete", "truncated", "bad_frame_pointer", "read_fault", "bad_return_address", "no_user_stack", "not_current", "bad_frame", "not_understood", "unverified"]),
     },
     AttributeDescriptor {
         name: EVENKEEL_SYSCALL_AGE,
@@ -1060,6 +1060,8 @@ pub mod value {
         pub const BAD_FRAME: &str = "bad_frame";
         /// The code says how its caller is found, but in a way that is not understood, or by a register that was lost on the way.
         pub const NOT_UNDERSTOOD: &str = "not_understood";
+        /// The walk reached what is the outermost frame by frame pointers, of code about which nothing was known yet.
+        pub const UNVERIFIED: &str = "unverified";
     }
 
     /// Values of `evenkeel.syscall.age`.

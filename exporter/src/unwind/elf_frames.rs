@@ -1,0 +1,429 @@
+//! Where an ELF file has its call frame information, and the rows of it.
+//!
+//! The file may be made to harm: sizes are checked before anything is read, and the time it takes follows
+//! from them.
+
+use std::{collections::HashMap, fs::File};
+
+use evenkeel_abi::{CfaKind, UnwindRule};
+use gimli::{
+    BaseAddresses, CieOrFde, CommonInformationEntry, DebugFrame, EhFrame, EhFrameHdr, LittleEndian,
+    UnwindContext, UnwindOffset, UnwindSection,
+};
+use object::{
+    Endianness, ReadCache, ReadRef as _,
+    elf::{
+        EM_AARCH64, EM_X86_64, FileHeader64, PF_X, PT_GNU_EH_FRAME, PT_LOAD, SHF_COMPRESSED,
+        SHT_NOBITS,
+    },
+    read::elf::{FileHeader as _, ProgramHeader as _, SectionHeader as _},
+};
+
+use super::{
+    frame_rules::{self, Architecture, Bytes},
+    rows::{Rows, RowsBuilder, RowsLimits},
+};
+
+/// Code in which the return from a signal handler is looked for, where no call frame information says
+/// where it is: a C library of 700 KB, or a static program.
+const SEARCHED_CODE: u64 = 16 << 20;
+
+/// `mov $15, %rax; syscall`: `rt_sigreturn`, by which a signal handler returns on x86-64 in all C libraries.
+const SIGNAL_RETURN: [u8; 9] = [0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05];
+
+/// Bytes of the entry point that are taken for it where nothing says how long it is: of musl it has 22.
+const ENTRY_BYTES: u64 = 48;
+
+/// Why an executable has no rows.
+#[derive(Debug, thiserror::Error)]
+pub enum RowsError {
+    /// Too many files were open.
+    #[error("the file is no longer open")]
+    Closed,
+    /// It cannot be read as ELF.
+    #[error("{what}")]
+    NotElf {
+        /// In which way.
+        what: &'static str,
+    },
+    /// For another processor, or of 32 bits.
+    #[error("it is not for a processor that is known")]
+    Processor,
+    /// It says nothing of how callers are found.
+    #[error("it has no call frame information")]
+    Absent,
+    /// It says more than is read.
+    #[error("its call frame information is beyond a limit: {what}")]
+    TooLarge {
+        /// Which one.
+        what: &'static str,
+    },
+}
+
+/// What a file has.
+struct Frames<'a> {
+    architecture: Architecture,
+    bases: BaseAddresses,
+    /// The section and its address.
+    eh_frame: Option<(&'a [u8], u64)>,
+    debug_frame: Option<&'a [u8]>,
+    /// Code of which it is known without a section: first address, one past the last, rule.
+    additions: Vec<(u64, u64, UnwindRule)>,
+}
+
+impl<'a> Frames<'a> {
+    fn find(
+        data: &'a ReadCache<&File>,
+        length: u64,
+        limits: &RowsLimits,
+    ) -> Result<Self, RowsError> {
+        let broken = |what| RowsError::NotElf { what };
+        let header = FileHeader64::<Endianness>::parse(data)
+            .map_err(|_| broken("it is not an ELF file of 64 bits"))?;
+        let endian = header.endian().map_err(|_| broken("unknown byte order"))?;
+        let architecture = match (endian, header.e_machine.get(endian)) {
+            (Endianness::Little, EM_X86_64) => Architecture::X86_64,
+            (Endianness::Little, EM_AARCH64) => Architecture::AARCH64,
+            _ => return Err(RowsError::Processor),
+        };
+        let mut frames = Self {
+            architecture,
+            bases: BaseAddresses::default(),
+            eh_frame: None,
+            debug_frame: None,
+            additions: Vec::new(),
+        };
+        let read = |offset: u64, size: u64| {
+            let is_inside = offset.checked_add(size).is_some_and(|end| end <= length);
+            if !is_inside || size == 0 {
+                return Ok(None);
+            }
+            if size > limits.section_bytes {
+                return Err(RowsError::TooLarge { what: "bytes" });
+            }
+            Ok(data.read_bytes_at(offset, size).ok())
+        };
+        let sections = header.sections(endian, data).ok();
+        for section in sections.iter().flat_map(|table| table.iter()) {
+            let Some(Ok(name)) = sections
+                .as_ref()
+                .map(|table| table.section_name(endian, section))
+            else {
+                continue;
+            };
+            let address = section.sh_addr(endian);
+            let bases = std::mem::take(&mut frames.bases);
+            frames.bases = match name {
+                b".text" => bases.set_text(address),
+                b".got" => bases.set_got(address),
+                _ => bases,
+            };
+            let is_plain = section.sh_type(endian) != SHT_NOBITS
+                && !section.sh_flags(endian).contains(SHF_COMPRESSED);
+            if !is_plain || !matches!(name, b".eh_frame" | b".debug_frame") {
+                continue;
+            }
+            let bytes = read(section.sh_offset(endian), section.sh_size(endian))?;
+            match (name, bytes) {
+                (b".eh_frame", Some(bytes)) => frames.eh_frame = Some((bytes, address)),
+                (b".debug_frame", Some(bytes)) => frames.debug_frame = Some(bytes),
+                _ => {}
+            }
+        }
+        let segments = header
+            .program_headers(endian, data)
+            .map_err(|_| broken("broken program headers"))?;
+        if frames.eh_frame.is_none() {
+            frames.eh_frame = eh_frame_by_header(segments, endian, &read)?;
+        }
+        let entry = header.e_entry.get(endian);
+        if entry != 0 {
+            let outermost = UnwindRule::of_kind(CfaKind::Outermost);
+            frames
+                .additions
+                .push((entry, entry.saturating_add(ENTRY_BYTES), outermost));
+        }
+        if header.e_machine.get(endian) == EM_X86_64 && length <= SEARCHED_CODE {
+            for segment in segments {
+                let is_code =
+                    segment.p_type(endian) == PT_LOAD && segment.p_flags(endian).contains(PF_X);
+                if is_code
+                    && let Some(code) = read(segment.p_offset(endian), segment.p_filesz(endian))?
+                {
+                    frames.add_signal_returns(code, segment.p_vaddr(endian));
+                }
+            }
+        }
+        Ok(frames)
+    }
+
+    /// Where signal handlers return to. Its first instruction is a return address, so the byte before
+    /// it belongs to it too.
+    fn add_signal_returns(&mut self, code: &[u8], address: u64) {
+        const MOST: usize = 16;
+        let places = code
+            .windows(SIGNAL_RETURN.len())
+            .zip(address..)
+            .filter(|(window, _)| *window == SIGNAL_RETURN)
+            .take(MOST);
+        for (_, start) in places {
+            let Some(rule) = UnwindRule::with_cfa(CfaKind::Signal, 0) else {
+                return;
+            };
+            let end = start.saturating_add(SIGNAL_RETURN.len() as u64);
+            self.additions.push((start.saturating_sub(1), end, rule));
+        }
+    }
+}
+
+/// A file without a table of sections has its call frame information found as a running program finds it:
+/// the segment `PT_GNU_EH_FRAME` says where it begins, and it ends by itself.
+fn eh_frame_by_header<'a, H: object::read::elf::ProgramHeader<Endian = Endianness, Word = u64>>(
+    segments: &[H],
+    endian: Endianness,
+    read: &impl Fn(u64, u64) -> Result<Option<&'a [u8]>, RowsError>,
+) -> Result<Option<(&'a [u8], u64)>, RowsError> {
+    let Some(index) = segments
+        .iter()
+        .find(|segment| segment.p_type(endian) == PT_GNU_EH_FRAME)
+    else {
+        return Ok(None);
+    };
+    let Some(bytes) = read(index.p_offset(endian), index.p_filesz(endian))? else {
+        return Ok(None);
+    };
+    let bases = BaseAddresses::default().set_eh_frame_hdr(index.p_vaddr(endian));
+    let Ok(parsed) = EhFrameHdr::new(bytes, LittleEndian).parse(&bases, 8) else {
+        return Ok(None);
+    };
+    let address = parsed.eh_frame_ptr().pointer();
+    for segment in segments {
+        let (start, size) = (segment.p_vaddr(endian), segment.p_filesz(endian));
+        let Some(inside) = address.checked_sub(start).filter(|inside| *inside < size) else {
+            continue;
+        };
+        if segment.p_type(endian) != PT_LOAD {
+            continue;
+        }
+        let offset = segment.p_offset(endian).saturating_add(inside);
+        return Ok(read(offset, size - inside)?.map(|bytes| (bytes, address)));
+    }
+    Ok(None)
+}
+
+/// The rows of an ELF file that is `length` bytes long.
+pub(super) fn rows(file: &File, length: u64, limits: &RowsLimits) -> Result<Rows, RowsError> {
+    let data = ReadCache::new(file);
+    let frames = Frames::find(&data, length, limits)?;
+    let mut functions = Functions::default();
+    let mut context = UnwindContext::new();
+    let eh_frame = frames.eh_frame.map(|(bytes, address)| {
+        let mut section = EhFrame::new(bytes, LittleEndian);
+        section.set_address_size(8);
+        (section, frames.bases.clone().set_eh_frame(address))
+    });
+    let debug_frame = frames.debug_frame.map(|bytes| {
+        let mut section = DebugFrame::new(bytes, LittleEndian);
+        section.set_address_size(8);
+        section
+    });
+    if let Some((section, bases)) = &eh_frame {
+        functions.collect(section, bases, Source::EhFrame, limits)?;
+    }
+    if let Some(section) = &debug_frame {
+        functions.collect(section, &frames.bases, Source::DebugFrame, limits)?;
+    }
+    if functions.list.is_empty() && frames.additions.is_empty() {
+        return Err(RowsError::Absent);
+    }
+    functions.add(&frames.additions);
+    let mut builder = RowsBuilder::new(limits);
+    for _ in 0..functions.refused {
+        builder.refuse();
+    }
+    let mut cies = HashMap::new();
+    for function in functions.sorted() {
+        match function.source {
+            Source::Rule(rule) => builder.add(function.start, function.end, rule),
+            Source::EhFrame => {
+                if let Some((section, bases)) = &eh_frame {
+                    let entry = (section, bases);
+                    add_rows(
+                        &mut builder,
+                        function,
+                        entry,
+                        &mut cies,
+                        &mut context,
+                        frames.architecture,
+                    );
+                }
+            }
+            Source::DebugFrame => {
+                if let Some(section) = &debug_frame {
+                    let entry = (section, &frames.bases);
+                    let mut cies = HashMap::new();
+                    add_rows(
+                        &mut builder,
+                        function,
+                        entry,
+                        &mut cies,
+                        &mut context,
+                        frames.architecture,
+                    );
+                }
+            }
+        }
+    }
+    builder.finish().ok_or(RowsError::TooLarge { what: "rows" })
+}
+
+type Cies<'a> = HashMap<usize, CommonInformationEntry<Bytes<'a>>>;
+
+/// Adds the rows of one function.
+fn add_rows<'a, S: UnwindSection<Bytes<'a>>>(
+    builder: &mut RowsBuilder,
+    function: &Function,
+    (section, bases): (&S, &BaseAddresses),
+    cies: &mut Cies<'a>,
+    context: &mut UnwindContext<usize>,
+    architecture: Architecture,
+) {
+    if function.end <= builder.end() {
+        return;
+    }
+    let offset = S::Offset::from(function.offset as usize);
+    let entry = section.fde_from_offset(bases, offset, |section, bases, offset| {
+        cie(cies, section, bases, offset)
+    });
+    let Ok(entry) = entry else {
+        builder.refuse();
+        return;
+    };
+    let is_signal_frame = entry.is_signal_trampoline();
+    let Ok(mut table) = entry.rows(section, bases, context) else {
+        builder.refuse();
+        return;
+    };
+    let unknown = UnwindRule::of_kind(CfaKind::Unknown);
+    loop {
+        match table.next_row() {
+            Ok(Some(row)) => {
+                let rule = frame_rules::rule(row, section, &architecture, is_signal_frame);
+                let end = row.end_address().min(function.end);
+                builder.add(row.start_address(), end, rule);
+            }
+            Ok(None) => break,
+            Err(_) => {
+                // What came before is right; of the rest nothing is known but that there is a rule.
+                builder.refuse();
+                builder.add(function.start, function.end, unknown);
+                break;
+            }
+        }
+    }
+}
+
+fn cie<'a, S: UnwindSection<Bytes<'a>>>(
+    cies: &mut Cies<'a>,
+    section: &S,
+    bases: &BaseAddresses,
+    offset: S::Offset,
+) -> gimli::Result<CommonInformationEntry<Bytes<'a>>> {
+    let place = UnwindOffset::into(offset);
+    if let Some(known) = cies.get(&place) {
+        return Ok(known.clone());
+    }
+    let read = section.cie_from_offset(bases, offset)?;
+    cies.insert(place, read.clone());
+    Ok(read)
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Source {
+    EhFrame,
+    DebugFrame,
+    Rule(UnwindRule),
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Function {
+    start: u64,
+    end: u64,
+    /// Of its entry in the section.
+    offset: u32,
+    source: Source,
+}
+
+#[derive(Debug, Default)]
+struct Functions {
+    list: Vec<Function>,
+    refused: u64,
+}
+
+impl Functions {
+    /// Lists the functions that a section is about.
+    fn collect<'a, S: UnwindSection<Bytes<'a>>>(
+        &mut self,
+        section: &S,
+        bases: &BaseAddresses,
+        source: Source,
+        limits: &RowsLimits,
+    ) -> Result<(), RowsError> {
+        let mut cies = HashMap::new();
+        let mut entries = section.entries(bases);
+        loop {
+            let entry = match entries.next() {
+                Ok(Some(CieOrFde::Fde(entry))) => entry,
+                Ok(Some(CieOrFde::Cie(_))) => continue,
+                Ok(None) => return Ok(()),
+                Err(_) => {
+                    self.refused += 1;
+                    return Ok(());
+                }
+            };
+            if self.list.len() >= limits.functions {
+                return Err(RowsError::TooLarge { what: "functions" });
+            }
+            let parsed =
+                entry.parse(|section, bases, offset| cie(&mut cies, section, bases, offset));
+            let Ok(parsed) = parsed else {
+                self.refused += 1;
+                continue;
+            };
+            let start = parsed.initial_address();
+            // A linker that drops a function leaves its entry at address 0.
+            if start == 0 || parsed.len() == 0 {
+                continue;
+            }
+            match (
+                start.checked_add(parsed.len()),
+                u32::try_from(parsed.offset()),
+            ) {
+                (Some(end), Ok(offset)) => self.list.push(Function {
+                    start,
+                    end,
+                    offset,
+                    source,
+                }),
+                _ => self.refused += 1,
+            }
+        }
+    }
+
+    fn add(&mut self, additions: &[(u64, u64, UnwindRule)]) {
+        for (start, end, rule) in additions {
+            self.list.push(Function {
+                start: *start,
+                end: *end,
+                offset: 0,
+                source: Source::Rule(*rule),
+            });
+        }
+    }
+
+    /// By address; of those that begin together, the one that was added first.
+    fn sorted(&mut self) -> &[Function] {
+        self.list.sort_by_key(|function| function.start);
+        &self.list
+    }
+}
