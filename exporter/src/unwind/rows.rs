@@ -66,7 +66,7 @@ impl Rows {
     /// is beyond a limit. A function that cannot be understood is no error: its rows say so.
     pub fn build(executable: &Executable, limits: &RowsLimits) -> Result<Self, RowsError> {
         let file = executable.file().ok_or(RowsError::Closed)?;
-        elf_frames::rows(&*file, executable.identity.size, limits)
+        elf_frames::rows(&file, executable.identity.size, limits)
     }
 
     /// The rule for the instruction at an ELF virtual address, as kernel programs find it.
