@@ -12,6 +12,7 @@ use std::{
 };
 
 use crossbeam_channel::{Receiver, Sender, bounded};
+use evenkeel_abi::WALK_ENDS;
 use lru::LruCache;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
@@ -83,6 +84,8 @@ pub struct ReaderWindow {
     pub executables: ExecutableTableCounters,
     /// Unwind tables; `None` where stacks are not walked by them.
     pub unwind: Option<UnwindAccount>,
+    /// How the walks of the samples ended that were wanted, by number of the `WalkEnd`, since the start.
+    pub walks: [u64; WALK_ENDS as usize],
 }
 
 enum Request {
@@ -139,6 +142,7 @@ impl Reader {
             frames: Vec::new(),
             malformed: 0,
             frames_refused: 0,
+            walks: [0; WALK_ENDS as usize],
         };
         let thread = thread::Builder::new()
             .name("reader".into())
@@ -211,6 +215,7 @@ struct ReaderState {
     frames: Vec<RawFrame>,
     malformed: u64,
     frames_refused: u64,
+    walks: [u64; WALK_ENDS as usize],
 }
 
 impl ReaderState {
@@ -273,6 +278,7 @@ impl ReaderState {
             focus_refused: self.focus.as_ref().map_or(0, Focus::refused),
             executables: self.executables.counters(),
             unwind: self.address_spaces.unwind_account(),
+            walks: self.walks,
         }
     }
 
@@ -351,6 +357,9 @@ impl ReaderState {
 
     /// Fills `frames` with the places of a stack.
     fn collect_frames(&mut self, sample: &Sample<'_>, process: &Process) {
+        if let Some(count) = self.walks.get_mut(sample.walk_end as usize) {
+            *count += 1;
+        }
         self.frames.clear();
         self.frames.extend(
             sample

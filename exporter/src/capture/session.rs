@@ -258,6 +258,12 @@ impl Capture {
         Ok((window, summary))
     }
 
+    /// What the reader counted up to the end of the last window; `None` before it, and where only the host
+    /// is measured.
+    pub fn last_reading(&self) -> Option<&ReaderWindow> {
+        self.last_reading.as_ref()
+    }
+
     /// The metrics now, without ending a window: a window of one nanosecond without profiles.
     pub fn reading(&mut self) -> Window {
         let span = Span {

@@ -3,17 +3,22 @@
 use std::{
     io::{self, Write as _},
     path::PathBuf,
+    time::Duration,
 };
 
 use anyhow::Context as _;
 use serde_json::{Value, json};
 
-use super::outcome::{Failure, Outcome};
+use super::{
+    outcome::{Failure, Outcome},
+    walks,
+};
 use crate::{
     identity::{HostIdentity, Roots, inspect::ProcessInspection},
     kernel::object::Object,
     settings::{Problem, Problems},
     symbol::{AddressSpace, Executable, ExecutableTable, inspect_address},
+    unwind,
 };
 
 /// What to inspect.
@@ -23,10 +28,15 @@ use crate::{
 )]
 pub(super) enum InspectCommand {
     /// What is known of a process: program, container, service and why, symbols
-    #[command(after_help = "Example:\n  evenkeel inspect process 4242")]
+    #[command(
+        after_help = "Examples:\n  evenkeel inspect process 4242\n  evenkeel inspect process 4242 --watch 5s"
+    )]
     Process {
         /// Process id
         pid: String,
+        /// Sample it for some time, as root, and count how the walks of its stacks end
+        #[arg(long, value_name = "TIME")]
+        watch: Option<String>,
     },
     /// The frames at ELF virtual addresses of a file, inlined ones first
     #[command(after_help = "Example:\n  evenkeel inspect address /bin/ls 0x6a80")]
@@ -42,12 +52,16 @@ pub(super) enum InspectCommand {
     Resource,
 }
 
+/// How long a process can be watched.
+const WATCHED: std::ops::RangeInclusive<Duration> =
+    Duration::from_secs(1)..=Duration::from_secs(3600);
+
 /// Executables looked at for one process.
 const EXECUTABLES: usize = 4096;
 
 pub(super) fn run(command: &InspectCommand, problems: Problems) -> Outcome {
     let value = match command {
-        InspectCommand::Process { pid } => process(pid, problems)?,
+        InspectCommand::Process { pid, watch } => process(pid, watch.as_deref(), problems)?,
         InspectCommand::Address { file, addresses } => address(file, addresses, problems)?,
         InspectCommand::Resource => resource(problems)?,
     };
@@ -64,13 +78,23 @@ pub(super) fn host(roots: &Roots, problems: &mut Problems) -> HostIdentity {
     host
 }
 
-fn process(pid: &str, mut problems: Problems) -> Result<Value, Failure> {
+fn process(pid: &str, watch: Option<&str>, mut problems: Problems) -> Result<Value, Failure> {
     let roots = Roots::from_environment(|name| std::env::var_os(name));
     let host = host(&roots, &mut problems);
     let number = pid.parse::<u32>();
     if number.is_err() {
         problems.0.push(Problem::value("PID", pid, "a process id"));
     }
+    let watch = watch.and_then(|text| {
+        let time = humantime::parse_duration(text).ok();
+        let time = time.filter(|time| WATCHED.contains(time));
+        if time.is_none() {
+            problems
+                .0
+                .push(Problem::value("--watch", text, "a time of 1s to 1h"));
+        }
+        time
+    });
     problems.or(()).map_err(Failure::Usage)?;
     let pid = number?;
     let mut inspection = ProcessInspection::read(&roots, &host, pid)?;
@@ -96,12 +120,20 @@ fn process(pid: &str, mut problems: Problems) -> Result<Value, Failure> {
                 })
                 .collect();
             inspection.symbols = Some(json!({ "files": files }));
+            inspection.unwind = Some(serde_json::to_value(unwind::inspect(&space))?);
         }
         Err(error) => {
-            inspection.symbols = Some(json!({ "files": [], "reason": error.to_string() }));
+            let reason = json!({ "files": [], "reason": error.to_string() });
+            inspection.symbols = Some(reason.clone());
+            inspection.unwind = Some(reason);
         }
     }
-    inspection.unwind = Some(json!({ "method": "frame_pointer" }));
+    if let Some(time) = watch {
+        let walks = walks::watch(pid, time, &roots, host)?;
+        if let Some(Value::Object(unwind)) = &mut inspection.unwind {
+            unwind.insert("walks".into(), walks);
+        }
+    }
     Ok(serde_json::to_value(inspection)?)
 }
 

@@ -12,6 +12,7 @@ mod record;
 mod report;
 mod stop;
 mod version;
+mod walks;
 
 use std::{ffi::OsString, process::ExitCode};
 

@@ -57,6 +57,8 @@ pub struct Sample<'a> {
     pub comm: &'a [u8],
     /// The user stack goes on beyond its last frame, or may: the walk did not reach the outermost one.
     pub truncated: bool,
+    /// The number of the `WalkEnd`.
+    pub walk_end: u32,
     /// Growth of the CPU's stolen time, nanoseconds.
     pub stolen_nanos: u64,
     kernel: &'a [u8],
@@ -334,6 +336,7 @@ fn sample(record: &[u8]) -> Option<Sample<'_>> {
         },
         tid,
         comm,
+        walk_end,
         truncated: walk_end != WalkEnd::Complete as u32 && walk_end != WalkEnd::NoUserStack as u32,
         stolen_nanos,
         kernel,

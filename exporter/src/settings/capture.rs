@@ -14,7 +14,8 @@ use crate::{
 
 /// Samples a second. Above 1,000 the samples themselves would be a load (5 µs each).
 const FREQUENCIES: RangeInclusive<u64> = 1..=1000;
-const DEFAULT_FREQUENCY: u64 = 99;
+/// Samples a second on each CPU.
+pub const DEFAULT_FREQUENCY: u64 = 99;
 
 /// Windows. Shorter ones are mostly overhead; of longer ones too much is lost when one is lost, and
 /// Pyroscope refuses profiles that began more than an hour ago.

@@ -7,7 +7,7 @@ mod problem;
 mod syscalls;
 
 pub use self::{
-    capture::{CaptureArguments, Detail, capture_options},
+    capture::{CaptureArguments, DEFAULT_FREQUENCY, Detail, capture_options},
     problem::{Problem, Problems},
     syscalls::SyscallArguments,
 };

@@ -24,7 +24,8 @@ use crate::{
 
 const STATES: [&str; 4] = [state::ATTACHED, state::PARTIAL, state::OFF, state::FAILED];
 
-const WALK_ENDS: [(WalkEnd, &str); 10] = [
+/// The ways in which walks end, with their names.
+pub const WALK_ENDS: [(WalkEnd, &str); 10] = [
     (WalkEnd::Complete, end::COMPLETE),
     (WalkEnd::Truncated, end::TRUNCATED),
     (WalkEnd::BadFramePointer, end::BAD_FRAME_POINTER),

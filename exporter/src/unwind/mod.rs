@@ -6,6 +6,7 @@
 mod elf_frames;
 mod executables;
 mod frame_rules;
+mod inspect;
 mod process_mappings;
 mod rows;
 mod rule_table;
@@ -16,6 +17,7 @@ mod unwinder;
 pub use self::{
     elf_frames::RowsError,
     executables::ExecutableRowsCounters,
+    inspect::{InspectedFile, UnwindInspection, inspect},
     rows::{Row, Rows, RowsLimits},
     tables::{PlaceError, TableFill},
     unwinder::{CodeMapping, UnwindAccount, Unwinder},

@@ -77,6 +77,15 @@ impl Rows {
             .unwrap_or_default()
     }
 
+    /// How many rows find the CFA in a way.
+    pub fn count(&self, kind: CfaKind) -> u64 {
+        let is_of_kind = |row: &&Row| {
+            let rule = self.rules.get(usize::from(row.rule));
+            rule.is_some_and(|rule| rule.cfa_kind() == kind as u8)
+        };
+        self.rows.iter().filter(is_of_kind).count() as u64
+    }
+
     fn row_at(&self, address: u64) -> Option<&Row> {
         let offset = address.checked_sub(self.first_address)?;
         let page = usize::try_from(offset >> UNWIND_PAGE_BITS).ok()?;
