@@ -53,6 +53,8 @@ pub(crate) struct ElfImage {
     pub(crate) symbol_bytes: u64,
     /// Bytes of DWARF in the file itself, decompressed as far as the headers tell.
     pub(crate) debug_bytes: u64,
+    /// Whether there are marks of the Go linker's, or no sections that could tell.
+    pub(crate) may_be_go: bool,
     /// Why the symbol tables must not be read, if so.
     pub(crate) refused: Option<&'static str>,
     /// Whether a link to debug information leads where only a hostile file would lead.
@@ -124,6 +126,7 @@ fn read_as<H: FileHeader<Endian = Endianness>>(
     if let Err(reason) = read_sections(header, endian, data, length, &mut image) {
         image.refused = Some(reason);
     }
+    image.may_be_go |= image.build_ids.go.is_some();
     Ok(image)
 }
 
@@ -137,6 +140,7 @@ fn read_sections<H: FileHeader<Endian = Endianness>>(
     const BROKEN: &str = "broken section headers";
     if header.e_shoff(endian).into() == 0 {
         // Stripped of its sections altogether: no symbols, and nothing wrong.
+        image.may_be_go = true;
         return Ok(());
     }
     if header.e_shnum(endian) == 0 || header.e_shnum(endian) >= MAX_HEADERS {
@@ -193,6 +197,7 @@ fn read_sections<H: FileHeader<Endian = Endianness>>(
             {
                 image.has_strange_debug_link = true;
             }
+            b".go.buildinfo" | b".gopclntab" | b".data.rel.ro.gopclntab" => image.may_be_go = true,
             // The Go linker's note is in no segment when the system linker wrote the file.
             b".note.go.buildid" | b".note.gnu.build-id"
                 if inside && size <= MAX_NOTE_BYTES && !compressed =>

@@ -130,6 +130,8 @@ pub struct Executable {
     pub debug_bytes: u64,
     /// Whether the symbol tables may be read at all.
     pub(crate) readable: bool,
+    /// Whether to look for Go's tables of functions.
+    pub(crate) may_be_go: bool,
     /// Whether its debug information may be read.
     pub(crate) has_safe_debug_links: bool,
     file: Mutex<Option<Arc<File>>>,
@@ -208,6 +210,7 @@ impl Executable {
             symbol_bytes: image.symbol_bytes,
             debug_bytes: image.debug_bytes,
             readable: image.refused.is_none(),
+            may_be_go: image.may_be_go,
             has_safe_debug_links: !image.has_strange_debug_link,
             file: Mutex::new(Some(Arc::new(file))),
         })

@@ -6,10 +6,11 @@ use evenkeel_otlp::model::{Frame, FrameType};
 use lru::LruCache;
 
 use super::{
-    elf_names::{ElfLimits, ElfNames},
+    elf_names::{ElfLimits, ElfNames, FoundLines},
     executable::Executable,
     executable_table::open_file_limit,
     function_table::FunctionTable,
+    go::GoNames,
     kernel::KernelNames,
     symbolizer::{Address, Batch, Names, SymbolizerCounters, SymbolizerSettings},
 };
@@ -25,6 +26,7 @@ struct FrameKey {
 
 /// Makes frames and keeps them; lives on the symbolizer's thread.
 pub(super) struct FrameSource {
+    go: GoNames,
     elf: ElfNames,
     kernel: KernelNames,
     kernel_generation: u64,
@@ -36,6 +38,7 @@ pub(super) struct FrameSource {
 impl FrameSource {
     pub(super) fn new(settings: &SymbolizerSettings) -> Self {
         Self {
+            go: GoNames::new(settings.lines),
             elf: ElfNames::new(ElfLimits {
                 lines: settings.lines,
                 // Two descriptors each, a third for a debug file; half is the executable table's.
@@ -81,7 +84,7 @@ impl FrameSource {
         self.counters.misses += missing.len() as u64;
         if !missing.is_empty() {
             let lookups: Vec<u64> = missing.iter().map(|address| address.lookup()).collect();
-            let lines = self.elf.find(executable, &lookups, &mut self.functions);
+            let lines = self.look_up(executable, &lookups);
             let mut fresh = missing.iter().zip(lines);
             for slot in found.iter_mut().filter(|slot| slot.is_none()) {
                 let Some((address, lines)) = fresh.next() else {
@@ -106,6 +109,27 @@ impl FrameSource {
                 frame.unwrap_or_else(|| Arc::new(unnamed(executable, *address)))
             })
             .collect()
+    }
+
+    /// Go's own tables first: they are there when symbols are not, and have inlined calls. They say
+    /// nothing of the C code in a Go program.
+    fn look_up(&mut self, executable: &Executable, addresses: &[u64]) -> Vec<FoundLines> {
+        let mut found = self.go.find(executable, addresses, &mut self.functions);
+        let rest: Vec<u64> = addresses
+            .iter()
+            .zip(&found)
+            .filter(|(_, found)| found.lines.is_empty())
+            .map(|(address, _)| *address)
+            .collect();
+        if rest.is_empty() {
+            return found;
+        }
+        let unnamed = found.iter_mut().filter(|found| found.lines.is_empty());
+        let others = self.elf.find(executable, &rest, &mut self.functions);
+        for (slot, other) in unnamed.zip(others) {
+            *slot = other;
+        }
+        found
     }
 
     fn kernel(&mut self, addresses: &[Address]) -> Vec<Arc<Frame>> {
@@ -154,6 +178,7 @@ impl FrameSource {
 
     /// Lets go of what was read of an executable.
     pub(super) fn forget(&mut self, id: u32) {
+        self.go.forget(id);
         self.elf.forget(id);
     }
 
@@ -162,12 +187,12 @@ impl FrameSource {
         let elf = self.elf.counters();
         SymbolizerCounters {
             frames: self.frames.len() as u64,
-            files_parsed: elf.parsed,
+            files_parsed: elf.parsed + self.go.read(),
             files_let_go: elf.let_go,
             files: self.elf.files() as u64,
-            table_bytes: self.elf.bytes(),
+            table_bytes: self.elf.bytes() + self.go.bytes(),
             files_changed: elf.changed,
-            files_refused: elf.refused,
+            files_refused: elf.refused + self.go.broken(),
             kernel_symbols: self.kernel.len() as u64,
             ..self.counters
         }

@@ -50,15 +50,9 @@ impl FunctionTable {
         if raw.is_empty() {
             return None;
         }
-        // No name or path holds a NUL. The language is part of the key: a C function of a Go
-        // program and one of a C program may share a name.
-        self.key.clear();
-        self.key.push_str(raw);
-        self.key.push('\0');
-        self.key.push_str(file);
-        if may_be_go {
-            self.key.push('\0');
-        }
+        // The language is part of the key: a C function of a Go program and one of a C program may
+        // share a name.
+        self.set_key(raw, file, if may_be_go { "go" } else { "" });
         if let Some(known) = self.functions.get(self.key.as_str()) {
             return Some(known.clone());
         }
@@ -84,6 +78,43 @@ impl FunctionTable {
         };
         self.functions.put(self.key.as_str().into(), named.clone());
         Some(named)
+    }
+
+    /// The function that is called `name` by what made its code, which needs no demangling. `None`
+    /// for an empty name.
+    pub(crate) fn verbatim(
+        &mut self,
+        name: &str,
+        file: &str,
+        frame_type: FrameType,
+    ) -> Option<Arc<Function>> {
+        let name = cut(name);
+        if name.is_empty() {
+            return None;
+        }
+        self.set_key(name, file, "verbatim");
+        if let Some(known) = self.functions.get(self.key.as_str()) {
+            return Some(Arc::clone(&known.function));
+        }
+        let function = Arc::new(Function {
+            name: name.into(),
+            system_name: "".into(),
+            file: self.file(file),
+        });
+        let named = NamedFunction {
+            function: Arc::clone(&function),
+            frame_type,
+        };
+        self.functions.put(self.key.as_str().into(), named);
+        Some(function)
+    }
+
+    /// No name or path holds a NUL.
+    fn set_key(&mut self, name: &str, file: &str, kind: &str) {
+        self.key.clear();
+        for part in [name, "\0", file, "\0", kind] {
+            self.key.push_str(part);
+        }
     }
 
     fn file(&mut self, file: &str) -> Arc<str> {

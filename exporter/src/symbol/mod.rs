@@ -19,6 +19,7 @@ pub mod executable_table;
 mod figures;
 mod frame_source;
 mod function_table;
+pub(crate) mod go;
 pub mod inspect;
 pub mod kallsyms;
 pub mod kernel;
