@@ -73,6 +73,18 @@ impl AddressSpaces {
         }
     }
 
+    /// Whether the caller of code that was found by the frame pointer is its caller.
+    pub fn has_frame_pointer(&self, place: &Place, is_exact: bool) -> bool {
+        match (place, &self.unwinder) {
+            (Place::File(executable, address), Some(unwinder)) => {
+                let address = address.wrapping_sub(u64::from(!is_exact));
+                unwinder.has_frame_pointer(executable, address)
+            }
+            // Code made at run time, and what there is no other way for.
+            _ => true,
+        }
+    }
+
     /// What the unwind tables hold and what they cost.
     pub fn unwind_account(&self) -> Option<UnwindAccount> {
         self.unwinder.as_ref().map(Unwinder::account)

@@ -11,6 +11,7 @@ mod process_mappings;
 mod rows;
 mod rule_table;
 mod space;
+mod table_reader;
 mod tables;
 mod unwinder;
 
