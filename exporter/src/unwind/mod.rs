@@ -13,6 +13,8 @@ mod rule_table;
 mod space;
 mod table_reader;
 mod tables;
+#[cfg(test)]
+mod tests;
 mod unwinder;
 
 pub use self::{
