@@ -212,7 +212,8 @@ fn eh_frame_by_header<'a, H: object::read::elf::ProgramHeader<Endian = Endiannes
 }
 
 /// The rows of an ELF file that is `length` bytes long, and of further code by address: first address, one
-/// past the last, rule.
+/// past the last, rule. The further code goes before the call frame information of the file: that
+/// of Go's linker does not know of changes of stack, and code at an entry point may be short.
 pub(super) fn rows(
     file: &File,
     length: u64,
@@ -250,8 +251,8 @@ pub(super) fn rows(
     }
     let mut cies = HashMap::new();
     for function in functions.sorted() {
-        while let Some((start, end, rule)) = further.next_if(|(start, ..)| *start < function.start)
-        {
+        // These go first where both say something.
+        while let Some((start, end, rule)) = further.next_if(|(start, ..)| *start < function.end) {
             builder.add(start, end, rule);
         }
         match function.source {

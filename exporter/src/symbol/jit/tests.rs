@@ -161,7 +161,7 @@ fn maps_that_are_refused() {
     let pipe = FakeProcess::own();
     rustix::fs::mknodat(
         rustix::fs::CWD,
-        &pipe.map(),
+        pipe.map(),
         rustix::fs::FileType::Fifo,
         rustix::fs::Mode::RUSR,
         0,

@@ -3,7 +3,13 @@
 use evenkeel_abi::{CfaKind, FramePointerKind, UnwindRule};
 
 use super::*;
-use crate::symbol::go::stack_rules::{StackRule, stack_rules};
+use crate::{
+    symbol::{
+        Executable,
+        go::stack_rules::{StackRule, stack_rules},
+    },
+    unwind::{Rows, RowsLimits},
+};
 
 fn rule_at(rules: &[StackRule], address: u64) -> Option<UnwindRule> {
     let after = rules.partition_point(|rule| rule.start <= address);
@@ -175,6 +181,28 @@ fn stack_switches() {
                 CfaKind::Unknown
             };
             assert_eq!(most.cfa_kind(), expected as u8, "{name}");
+        }
+    }
+}
+
+/// The rows that the kernel program gets are these rules, also where the file has call frame
+/// information for the same code, and that of the C code is there too.
+#[test]
+fn rows_of_a_program() {
+    for root in toolchains() {
+        for arguments in [&[][..], &["-ldflags", "-s -w"]] {
+            let environment = [("CGO_ENABLED", "1")];
+            let program = GoProgram::build(&root, PROGRAM_WITH_C, &environment, arguments);
+            let executable = Executable::open(1, &program.path).expect("executable");
+            let rows = Rows::build(&executable, &RowsLimits::default()).expect("rows");
+            for rule in rules(&program) {
+                assert_eq!(rows.rule_at(rule.start), rule.rule, "{:x}", rule.start);
+                assert_eq!(rows.rule_at(rule.end - 1), rule.rule, "{:x}", rule.end);
+            }
+            if let Some((c, size)) = program.symbols().get("turn_in_c") {
+                let rule = rows.rule_at(c + size - 1);
+                assert_eq!(rule.cfa_offset(), 8, "{rule:?}");
+            }
         }
     }
 }
