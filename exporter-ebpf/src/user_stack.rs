@@ -16,8 +16,8 @@ use aya_ebpf::helpers::{
     generated::{bpf_probe_read_kernel, bpf_probe_read_user},
 };
 use evenkeel_abi::{
-    CfaKind, EXACT_FRAME, FRAME_SLOTS, FramePointerKind, MAX_USER_FRAMES, ReturnKind, UnwindRule,
-    WalkEnd,
+    CfaKind, EXACT_FRAME, FLAG_UNVERIFIED, FRAME_SLOTS, FramePointerKind, MAX_USER_FRAMES,
+    ReturnKind, UnwindRule, WalkEnd,
 };
 
 use crate::{
@@ -158,6 +158,9 @@ unsafe extern "C" fn step(_index: u32, context: *mut c_void) -> c_long {
     // A return address can be the first one after the code of the call.
     let address = walk.registers.ip - (walk.is_exact ^ 1);
     let rule = walk.place.rule(address);
+    if walk.place.is_sure == 0 {
+        buffer.header.flags |= FLAG_UNVERIFIED;
+    }
     let mut is_exact = 0;
     let caller = if rule.cfa_kind() == CfaKind::None as u8 {
         by_frame_pointer(&walk.registers, walk.is_exact, is_first)

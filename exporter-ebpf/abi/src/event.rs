@@ -22,6 +22,9 @@ pub const FLAG_USER_MODE: u32 = 1;
 /// The task is a kernel thread.
 pub const FLAG_KERNEL_THREAD: u32 = 2;
 
+/// The user stack was walked by frame pointers through code about which nothing was known.
+pub const FLAG_UNVERIFIED: u32 = 4;
+
 /// What a record is: its first four bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]

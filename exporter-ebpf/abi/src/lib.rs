@@ -28,8 +28,8 @@ pub use self::{
     },
     event::{
         COMM_LEN, EXACT_FRAME, EXEC_FILENAME_LEN, EventKind, ExecEvent, FLAG_KERNEL_THREAD,
-        FLAG_USER_MODE, FRAME_SLOTS, MAX_KERNEL_FRAMES, MAX_USER_FRAMES, ProcessEvent,
-        SampleHeader, WALK_ENDS, WalkEnd,
+        FLAG_UNVERIFIED, FLAG_USER_MODE, FRAME_SLOTS, MAX_KERNEL_FRAMES, MAX_USER_FRAMES,
+        ProcessEvent, SampleHeader, WALK_ENDS, WalkEnd,
     },
     focus::{
         FOCUS_DISTRIBUTIONS, FOCUS_GROUPS, FOCUS_PROCESSES, FocusDistribution, focus_histogram,

@@ -371,13 +371,13 @@ impl ReaderState {
                 }),
         );
         let cut = self.user_frames(sample, process);
-        if sample.truncated && !cut {
+        if sample.truncated || cut {
             self.frames.push(RawFrame::marker(TRUNCATED));
         }
     }
 
-    /// Adds the user frames of a sample; true when outer ones were refused. Walking code without
-    /// frame pointers ends at words that are no return addresses, and what is not code is no caller.
+    /// Adds the user frames of a sample; true when outer ones were left out. Walking code without frame pointers by them leaves callers out or ends at words that are
+    /// no return addresses: what is not known to be the caller is left out.
     fn user_frames(&mut self, sample: &Sample<'_>, process: &Process) -> bool {
         let frames: Vec<_> = sample.user_frames().collect();
         let addresses: Vec<_> = frames.iter().map(|(address, _)| *address).collect();
@@ -389,7 +389,15 @@ impl ReaderState {
                 .locate(process, addresses.iter().copied(), &mut self.executables);
         for (index, (place, (address, exact))) in places.into_iter().zip(frames).enumerate() {
             match place {
-                Some(place) => self.frames.push(RawFrame { place, exact }),
+                Some(place) => {
+                    let has_caller = index + 1 == addresses.len()
+                        || !sample.is_unverified
+                        || self.address_spaces.has_frame_pointer(&place, exact);
+                    self.frames.push(RawFrame { place, exact });
+                    if !has_caller {
+                        return true;
+                    }
+                }
                 // The CPU was there, so there is code: mapped since, or unmapped already.
                 None if index == 0 => self.frames.push(RawFrame {
                     place: Place::Unknown(address),

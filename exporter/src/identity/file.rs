@@ -29,7 +29,7 @@ pub(super) fn fill(file: impl AsFd, buffer: &mut [u8]) -> Result<&[u8], Errno> {
 }
 
 /// The first `limit` bytes of a file.
-pub(super) fn read_bounded(path: &Path, limit: usize) -> io::Result<Vec<u8>> {
+pub(crate) fn read_bounded(path: &Path, limit: usize) -> io::Result<Vec<u8>> {
     read_to_vec(openat(CWD, path, READ, Mode::empty())?, limit)
 }
 

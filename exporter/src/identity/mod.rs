@@ -3,7 +3,7 @@
 pub mod attributes;
 mod command_tree;
 pub mod container;
-mod file;
+pub(crate) mod file;
 pub mod host;
 mod host_detection;
 mod hypervisor;

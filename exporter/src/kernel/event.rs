@@ -3,9 +3,9 @@
 use std::ffi::CStr;
 
 use evenkeel_abi::{
-    COMM_LEN, EXACT_FRAME, EXEC_FILENAME_LEN, EventKind, ExecEvent, MAX_KERNEL_FRAMES,
-    MAX_USER_FRAMES, NEIGHBOURS, NO_SYSTEM_CALL, ProcessEvent, SampleHeader, TaskAccount,
-    WAKER_INTERRUPT, WaitDetail, WalkEnd,
+    COMM_LEN, EXACT_FRAME, EXEC_FILENAME_LEN, EventKind, ExecEvent, FLAG_UNVERIFIED,
+    MAX_KERNEL_FRAMES, MAX_USER_FRAMES, NEIGHBOURS, NO_SYSTEM_CALL, ProcessEvent, SampleHeader,
+    TaskAccount, WAKER_INTERRUPT, WaitDetail, WalkEnd,
 };
 
 use crate::identity::ProcessKey;
@@ -59,6 +59,8 @@ pub struct Sample<'a> {
     pub truncated: bool,
     /// The number of the `WalkEnd`.
     pub walk_end: u32,
+    /// User frames were found by frame pointers in code about which nothing was known.
+    pub is_unverified: bool,
     /// Growth of the CPU's stolen time, nanoseconds.
     pub stolen_nanos: u64,
     kernel: &'a [u8],
@@ -320,7 +322,7 @@ fn sample(record: &[u8]) -> Option<Sample<'_>> {
     let start_time_nanos = fields.u64()?;
     let stolen_nanos = fields.u64()?;
     let comm = text(fields.take(COMM_LEN)?);
-    let _flags = fields.u32()?;
+    let flags = fields.u32()?;
     let walk_end = fields.u32()?;
     let kernel_frames = fields.u32()? as usize;
     let user_frames = fields.u32()? as usize;
@@ -337,6 +339,7 @@ fn sample(record: &[u8]) -> Option<Sample<'_>> {
         tid,
         comm,
         walk_end,
+        is_unverified: flags & FLAG_UNVERIFIED != 0,
         truncated: walk_end != WalkEnd::Complete as u32 && walk_end != WalkEnd::NoUserStack as u32,
         stolen_nanos,
         kernel,

@@ -14,12 +14,15 @@ use lru::LruCache;
 use super::stack::Place;
 use crate::{
     identity::{Process, ProcessKey},
-    symbol::{AddressSpace, ExecutableTable, Location},
+    symbol::{AddressSpace, ExecutableTable, Location, ProcessCode},
     unwind::{CodeMapping, UnwindAccount, Unwinder},
 };
 
 /// Processes whose mappings are kept. One takes 50 bytes for each executable mapping.
 const CAPACITY: NonZeroUsize = NonZeroUsize::new(4096).unwrap();
+
+/// Processes whose run-time code is known; each costs a descriptor of its root.
+const CODE_CAPACITY: NonZeroUsize = NonZeroUsize::new(512).unwrap();
 
 /// Shortest time between two readings of one process: a program that runs code where none was
 /// mapped is either loading libraries, which ends, or walked by a wrong frame pointer, which does
@@ -45,6 +48,8 @@ struct Known {
 pub struct AddressSpaces {
     proc_root: PathBuf,
     known: LruCache<(ProcessKey, u32), Known>,
+    code: LruCache<(ProcessKey, u32), Arc<ProcessCode>>,
+    next_code: u64,
     unwinder: Option<Unwinder>,
 }
 
@@ -55,6 +60,8 @@ impl AddressSpaces {
         Self {
             proc_root,
             known: LruCache::new(CAPACITY),
+            code: LruCache::new(CODE_CAPACITY),
+            next_code: 0,
             unwinder,
         }
     }
@@ -70,6 +77,18 @@ impl AddressSpaces {
     pub fn end_turn(&mut self) {
         if let Some(unwinder) = &mut self.unwinder {
             unwinder.end_turn();
+        }
+    }
+
+    /// Whether the caller of code that was found by the frame pointer is its caller.
+    pub fn has_frame_pointer(&self, place: &Place, is_exact: bool) -> bool {
+        match (place, &self.unwinder) {
+            (Place::File(executable, address), Some(unwinder)) => {
+                let address = address.wrapping_sub(u64::from(!is_exact));
+                unwinder.has_frame_pointer(executable, address)
+            }
+            // Code made at run time, and what there is no other way for.
+            _ => true,
         }
     }
 
@@ -180,23 +199,48 @@ impl AddressSpaces {
         key: &(ProcessKey, u32),
         addresses: impl Iterator<Item = u64>,
     ) -> Vec<Option<Place>> {
-        let space = self.known.get(key).and_then(|known| known.space.as_ref());
+        let Self {
+            proc_root,
+            known,
+            code,
+            next_code,
+            ..
+        } = self;
+        let space = known.get(key).and_then(|known| known.space.as_ref());
         addresses
-            .map(|address| match space {
-                None => Some(Place::Unknown(address)),
-                Some(space) => place(space, address),
+            .map(|address| {
+                let Some(space) = space else {
+                    return Some(Place::Unknown(address));
+                };
+                place(space, address, || {
+                    if let Some(known) = code.get(key)
+                        && !known.lacks_dump_of(space)
+                    {
+                        return Arc::clone(known);
+                    }
+                    *next_code += 1;
+                    let made = ProcessCode::new(*next_code, proc_root, key.0, space);
+                    let made = Arc::new(made);
+                    code.put(*key, Arc::clone(&made));
+                    made
+                })
             })
             .collect()
     }
 }
 
-fn place(space: &AddressSpace, address: u64) -> Option<Place> {
+/// What is at an address; `code` is the run-time code of the process.
+fn place(
+    space: &AddressSpace,
+    address: u64,
+    code: impl FnOnce() -> Arc<ProcessCode>,
+) -> Option<Place> {
     match space.locate(address) {
         Location::File {
             executable,
             address,
         } => Some(Place::File(executable.clone(), address)),
-        Location::Anonymous { .. } => Some(Place::Anonymous(address)),
+        Location::Anonymous { .. } => Some(Place::Anonymous(code(), address)),
         Location::Special { name } => Some(Place::Special(name.clone(), address)),
         Location::Unreadable { name, offset } => Some(Place::Unreadable(name.clone(), offset)),
         Location::Unmapped => None,

@@ -21,7 +21,7 @@ use super::{
 use crate::{
     identity::Process,
     signal::workload::ahead_name,
-    symbol::{Address, Batch, Executable, Names, Symbolizer, SymbolizerCounters},
+    symbol::{Address, Batch, Executable, Names, ProcessCode, Symbolizer, SymbolizerCounters},
 };
 
 const COUNT: ValueType = ValueType {
@@ -367,8 +367,8 @@ impl SampleAttributes {
     }
 }
 
-/// The frames of one executable: what is asked for, and for which raw frame.
-type OfExecutable = (Arc<Executable>, Vec<Address>, Vec<RawFrame>);
+/// The frames of one executable or process: what is asked for, and for which raw frame.
+type Of<T> = (Arc<T>, Vec<Address>, Vec<RawFrame>);
 
 /// The frames of a window, with names.
 struct FrameNames {
@@ -379,7 +379,8 @@ impl FrameNames {
     /// Looks up all distinct frames in one batch.
     fn look_up<V>(samples: &[(SampleKey, V)], symbolizer: &Symbolizer) -> Self {
         let mut frames: HashMap<RawFrame, Arc<Frame>> = HashMap::new();
-        let mut user: HashMap<u32, OfExecutable> = HashMap::new();
+        let mut user: HashMap<u32, Of<Executable>> = HashMap::new();
+        let mut run_time: HashMap<u64, Of<ProcessCode>> = HashMap::new();
         let mut kernel: (Vec<Address>, Vec<RawFrame>) = Default::default();
         let nothing = Arc::new(unnamed(0));
         for raw in samples.iter().flat_map(|(key, _)| key.stack.iter()) {
@@ -403,7 +404,13 @@ impl FrameNames {
                     addresses.push(address(*value));
                     raws.push(raw.clone());
                 }
-                Place::Anonymous(value) => frame = Arc::new(named("[jit]", *value)),
+                Place::Anonymous(code, value) => {
+                    let (_, addresses, raws) = run_time
+                        .entry(code.id)
+                        .or_insert_with(|| (code.clone(), Vec::new(), Vec::new()));
+                    addresses.push(address(*value));
+                    raws.push(raw.clone());
+                }
                 Place::Special(name, value) => frame = Arc::new(named(name, *value)),
                 Place::Unreadable(name, offset) => {
                     frame = Arc::new(named(&format!("{name}+{offset:#x}"), 0));
@@ -415,12 +422,16 @@ impl FrameNames {
         }
         let mut raws = Vec::new();
         let mut batch = Batch {
-            user: Vec::new(),
             kernel: kernel.0,
+            ..Batch::default()
         };
         for (executable, addresses, of_executable) in user.into_values() {
             batch.user.push((executable, addresses));
             raws.push(of_executable);
+        }
+        for (code, addresses, of_process) in run_time.into_values() {
+            batch.run_time.push((code, addresses));
+            raws.push(of_process);
         }
         let batch = Arc::new(batch);
         let names = symbolizer
@@ -429,7 +440,8 @@ impl FrameNames {
                 tracing::warn!(%error, "A window goes out with fewer names.");
                 Names::unnamed(&batch)
             });
-        let looked_up = names.user.into_iter().flatten().chain(names.kernel);
+        let named = names.user.into_iter().chain(names.run_time).flatten();
+        let looked_up = named.chain(names.kernel);
         let asked = raws.into_iter().flatten().chain(kernel.1);
         frames.extend(asked.zip(looked_up));
         Self { frames }

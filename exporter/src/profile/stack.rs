@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use crate::symbol::Executable;
+use crate::symbol::{Executable, ProcessCode};
 
 /// A frame before it has a name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -24,8 +24,8 @@ pub enum Place {
     Kernel(u64),
     /// In a file, at an ELF virtual address.
     File(Arc<Executable>, u64),
-    /// In memory without a file: code made at run time.
-    Anonymous(u64),
+    /// In memory without a file: code that a process made at run time.
+    Anonymous(Arc<ProcessCode>, u64),
     /// In a region of the kernel's making, such as `[vsyscall]`.
     Special(Arc<str>, u64),
     /// In a file that could not be opened, at a file offset.
@@ -37,13 +37,13 @@ pub enum Place {
 }
 
 impl Place {
-    /// What tells two places apart: kind, owner, address. Executables are one `Arc` each, so their
-    /// id stands for them.
+    /// What tells two places apart: kind, owner, address. Executables and the code of
+    /// a process are one `Arc` each, so their id stands for them.
     fn identity(&self) -> (u8, u64, &str, u64) {
         match self {
             Self::Kernel(address) => (0, 0, "", *address),
             Self::File(executable, address) => (1, u64::from(executable.id), "", *address),
-            Self::Anonymous(address) => (2, 0, "", *address),
+            Self::Anonymous(code, address) => (2, code.id, "", *address),
             Self::Special(name, address) => (3, 0, name, *address),
             Self::Unreadable(name, offset) => (4, 0, name, *offset),
             Self::Unknown(address) => (5, 0, "", *address),

@@ -1,6 +1,7 @@
 //! Which file is mapped where in one process.
 
 use std::{
+    fs::File,
     io,
     path::{Path, PathBuf},
     sync::Arc,
@@ -91,6 +92,7 @@ struct Region {
 pub struct AddressSpace {
     regions: Vec<Region>,
     read_at: Instant,
+    code_dump: Option<Arc<File>>,
     dropped: u64,
     malformed: u64,
 }
@@ -126,6 +128,7 @@ impl AddressSpace {
         let mut space = Self {
             regions: Vec::new(),
             read_at,
+            code_dump: None,
             dropped: 0,
             malformed: 0,
         };
@@ -136,6 +139,10 @@ impl AddressSpace {
             }
             if space.regions.len() >= MAX_MAPPINGS {
                 space.dropped += 1;
+                continue;
+            }
+            if is_code_dump(&entry) {
+                space.code_dump = process.open_growing(&entry).ok().map(Arc::new);
                 continue;
             }
             let content = content_of(&entry, &process, table);
@@ -219,6 +226,11 @@ impl AddressSpace {
         })
     }
 
+    /// The jitdump that the process has mapped.
+    pub(crate) fn code_dump(&self) -> Option<&Arc<File>> {
+        self.code_dump.as_ref()
+    }
+
     /// The executables that are mapped, in order of address, repeated as they are mapped.
     pub fn executables(&self) -> impl Iterator<Item = &Arc<Executable>> {
         self.regions
@@ -272,6 +284,13 @@ fn content_of(
             _ => Content::Anonymous,
         },
     }
+}
+
+/// Whether a mapping is there for a jitdump to be found by: one page of it is mapped as if it were
+/// code.
+fn is_code_dump(entry: &MapsEntry<'_>) -> bool {
+    let name = base_name(entry.raw_path);
+    entry.backing() == Backing::File && name.starts_with(b"jit-") && name.ends_with(b".dump")
 }
 
 fn without_suffix(entry: &MapsEntry<'_>) -> Vec<u8> {

@@ -108,8 +108,8 @@ fn figures() {
     }
     let kernel = |value: u64| {
         Arc::new(Batch {
-            user: Vec::new(),
             kernel: (0..1000).map(|i| leaf(value + i * 64)).collect(),
+            ..Batch::default()
         })
     };
     for label in ["first 1000", "cached 1000"] {

@@ -11,6 +11,7 @@ use super::{
     executable_table::open_file_limit,
     function_table::FunctionTable,
     go::GoNames,
+    jit::JitNames,
     kernel::KernelNames,
     symbolizer::{Address, Batch, Names, SymbolizerCounters, SymbolizerSettings},
 };
@@ -28,6 +29,7 @@ struct FrameKey {
 pub(super) struct FrameSource {
     go: GoNames,
     elf: ElfNames,
+    jit: JitNames,
     kernel: KernelNames,
     kernel_generation: u64,
     functions: FunctionTable,
@@ -45,6 +47,7 @@ impl FrameSource {
                 files: settings.files.min(open_file_limit() / 8).max(1),
                 bytes: settings.table_bytes,
             }),
+            jit: JitNames::new(settings.lines),
             kernel: KernelNames::new(&settings.proc_root, &settings.sys_root),
             kernel_generation: 0,
             functions: FunctionTable::new(),
@@ -60,6 +63,11 @@ impl FrameSource {
                 .user
                 .iter()
                 .map(|(executable, addresses)| self.user(executable, addresses))
+                .collect(),
+            run_time: batch
+                .run_time
+                .iter()
+                .map(|(code, addresses)| self.jit.find(code, addresses, &mut self.functions))
                 .collect(),
             kernel: self.kernel(&batch.kernel),
         }
@@ -185,14 +193,17 @@ impl FrameSource {
     /// What was done so far.
     pub(super) fn counters(&self) -> SymbolizerCounters {
         let elf = self.elf.counters();
+        let jit = self.jit.counters();
         SymbolizerCounters {
             frames: self.frames.len() as u64,
             files_parsed: elf.parsed + self.go.read(),
-            files_let_go: elf.let_go,
+            files_let_go: elf.let_go + jit.let_go,
             files: self.elf.files() as u64,
-            table_bytes: self.elf.bytes() + self.go.bytes(),
+            table_bytes: self.elf.bytes() + self.go.bytes() + self.jit.bytes(),
             files_changed: elf.changed,
             files_refused: elf.refused + self.go.broken(),
+            code_maps_refused: jit.refused,
+            code_map_lines_dropped: jit.dropped,
             kernel_symbols: self.kernel.len() as u64,
             ..self.counters
         }

@@ -91,7 +91,7 @@ pub fn inspect_address(
                 })
                 .collect(),
         )],
-        kernel: Vec::new(),
+        ..Batch::default()
     });
     let names = symbolizer.symbolize(&batch, TIMEOUT)?;
     Ok(names

@@ -64,13 +64,12 @@ pub enum Backing {
     /// A `memfd_create` file: executables (container runtimes clone themselves so) and the double
     /// mapped code of just-in-time compilers look the same.
     MemoryFile,
-    /// No file: the heap, a stack, `[anon:..]`, shared anonymous memory. Code here was made at
+    /// No file: the heap, a stack, `[anon:..]`, `anon_inode:[..]`, shared anonymous memory. Code here was made at
     /// run time.
     Anonymous,
     /// The virtual shared object that the kernel maps into every process.
     Vdso,
-    /// Anything else that has a name but no file to read: `[vsyscall]`, `[uprobes]`,
-    /// `anon_inode:[..]`.
+    /// Anything else that has a name but no file to read: `[vsyscall]`, `[uprobes]`.
     Special,
 }
 
@@ -85,6 +84,7 @@ impl MapsEntry<'_> {
             || path == b"[heap]"
             || path.starts_with(b"/dev/zero")
             || path.starts_with(b"/SYSV")
+            || path.starts_with(b"anon_inode:")
         {
             Backing::Anonymous
         } else if path == b"[vdso]" {
@@ -281,7 +281,7 @@ mod tests {
                     b"/memfd:doublemapper (deleted)".to_vec(),
                     Backing::MemoryFile
                 ),
-                (b"anon_inode:[perf_event]".to_vec(), Backing::Special),
+                (b"anon_inode:[perf_event]".to_vec(), Backing::Anonymous),
                 (b"/pg/bin/postgres".to_vec(), Backing::File),
                 (b"[anon:v8]".to_vec(), Backing::Anonymous),
                 (b"[vdso]".to_vec(), Backing::Vdso),

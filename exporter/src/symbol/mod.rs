@@ -21,6 +21,7 @@ mod frame_source;
 mod function_table;
 pub(crate) mod go;
 pub mod inspect;
+mod jit;
 pub mod kallsyms;
 pub mod kernel;
 mod kernel_module;
@@ -38,6 +39,7 @@ pub use self::{
     executable::{Executable, ExecutableError, Provenance},
     executable_table::{ExecutableTable, ExecutableTableCounters, raise_file_limit},
     inspect::{InspectError, InspectedAddress, InspectedFrame, inspect_address},
+    jit::{ProcessCode, Runtime},
     symbolizer::{
         Address, Batch, Evictions, Names, Symbolizer, SymbolizerCounters, SymbolizerError,
         SymbolizerSettings,

@@ -64,6 +64,30 @@ impl ProcessFiles {
         entry: &MapsEntry<'_>,
         found: &MappedFile,
     ) -> Result<File, ExecutableError> {
+        let (file, identity) = self.open_file(entry, found)?;
+        if identity != found.identity {
+            return Err(ExecutableError::Replaced { path: shown(entry) });
+        }
+        Ok(file)
+    }
+
+    /// Finds and opens the file behind a mapping where it grows all the time: the same file, of
+    /// any length.
+    pub(crate) fn open_growing(&self, entry: &MapsEntry<'_>) -> Result<File, ExecutableError> {
+        let found = self.find(entry)?;
+        let (file, identity) = self.open_file(entry, &found)?;
+        let before = &found.identity;
+        if (identity.device, identity.inode) != (before.device, before.inode) {
+            return Err(ExecutableError::Replaced { path: shown(entry) });
+        }
+        Ok(file)
+    }
+
+    fn open_file(
+        &self,
+        entry: &MapsEntry<'_>,
+        found: &MappedFile,
+    ) -> Result<(File, FileIdentity), ExecutableError> {
         // NONBLOCK and NOCTTY matter when the file was exchanged for a device in between.
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
         let opened = match (&found.found, found.provenance) {
@@ -81,10 +105,9 @@ impl ProcessFiles {
         };
         let file: File = opened.map_err(|errno| failed(entry, errno))?.into();
         let stat = rustix::fs::fstat(&file).map_err(|errno| failed(entry, errno))?;
-        match FileIdentity::of_regular(&stat) {
-            Some(identity) if identity == found.identity => Ok(file),
-            _ => Err(ExecutableError::Replaced { path: shown(entry) }),
-        }
+        let identity = FileIdentity::of_regular(&stat)
+            .ok_or_else(|| ExecutableError::Replaced { path: shown(entry) })?;
+        Ok((file, identity))
     }
 
     /// The path for people: ` (deleted)` goes, unless a file of that very name is the mapped one.
@@ -94,7 +117,8 @@ impl ProcessFiles {
             return path;
         };
         let is_its_name = self
-            .in_root(&path)
+            .root()
+            .and_then(|root| Self::in_root(&root, &path))
             .ok()
             .and_then(|descriptor| rustix::fs::fstat(descriptor).ok())
             .is_some_and(|stat| inode_of(&stat) == entry.inode);
@@ -103,7 +127,8 @@ impl ProcessFiles {
 
     fn find_by_path(&self, entry: &MapsEntry<'_>) -> Result<MappedFile, ExecutableError> {
         let descriptor = self
-            .in_root(&entry.path())
+            .root()
+            .and_then(|root| Self::in_root(&root, &entry.path()))
             .map_err(|errno| failed(entry, errno))?;
         let stat = rustix::fs::fstat(&descriptor).map_err(|errno| failed(entry, errno))?;
         if entry.inode == 0 || inode_of(&stat) != entry.inode {
@@ -121,17 +146,21 @@ impl ProcessFiles {
         mapped(&stat, provenance, Some(descriptor), entry)
     }
 
-    /// An `O_PATH` descriptor of a path inside the process's root. No link leads out of that root,
-    /// and nothing is opened in the sense of a device or a pipe. Needs Linux 5.6.
-    fn in_root(&self, path: &[u8]) -> rustix::io::Result<OwnedFd> {
-        let root = rustix::fs::openat(
+    /// The process's root directory. It can be held beyond the end of the process.
+    pub(crate) fn root(&self) -> rustix::io::Result<OwnedFd> {
+        rustix::fs::openat(
             &self.directory,
             "root",
             OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC,
             Mode::empty(),
-        )?;
+        )
+    }
+
+    /// An `O_PATH` descriptor of a path inside the root of a process. No link leads out of that
+    /// root, and nothing is opened in the sense of a device or a pipe. Needs Linux 5.6.
+    pub(crate) fn in_root(root: &OwnedFd, path: &[u8]) -> rustix::io::Result<OwnedFd> {
         rustix::fs::openat2(
-            &root,
+            root,
             path,
             OFlags::PATH | OFlags::CLOEXEC,
             Mode::empty(),

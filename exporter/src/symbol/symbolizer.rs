@@ -22,6 +22,7 @@ use evenkeel_otlp::model::{Frame, FrameType};
 use super::{
     executable::Executable,
     frame_source::{FrameSource, unnamed},
+    jit::{self, ProcessCode},
 };
 
 /// Batches and evictions that wait; each batch is one window's new addresses.
@@ -90,6 +91,8 @@ impl Address {
 pub struct Batch {
     /// Addresses by executable.
     pub user: Vec<(Arc<Executable>, Vec<Address>)>,
+    /// Addresses in code made at run time, by process.
+    pub run_time: Vec<(Arc<ProcessCode>, Vec<Address>)>,
     /// Addresses in the kernel.
     pub kernel: Vec<Address>,
 }
@@ -99,6 +102,8 @@ pub struct Batch {
 pub struct Names {
     /// Frames by executable; `lines` is empty where there is no name.
     pub user: Vec<Vec<Arc<Frame>>>,
+    /// Frames in code made at run time, by process.
+    pub run_time: Vec<Vec<Arc<Frame>>>,
     /// Frames in the kernel.
     pub kernel: Vec<Arc<Frame>>,
 }
@@ -122,6 +127,16 @@ impl Names {
                     addresses
                         .iter()
                         .map(|address| Arc::new(unnamed(executable, *address)))
+                        .collect()
+                })
+                .collect(),
+            run_time: batch
+                .run_time
+                .iter()
+                .map(|(_, addresses)| {
+                    addresses
+                        .iter()
+                        .map(|address| Arc::new(jit::unnamed(*address)))
                         .collect()
                 })
                 .collect(),
@@ -166,6 +181,10 @@ pub struct SymbolizerCounters {
     pub files_changed: u64,
     /// Look-ups refused because the file's tables are too large or broke their reader.
     pub files_refused: u64,
+    /// Maps of run-time code that were not read: of another user, or older than their process.
+    pub code_maps_refused: u64,
+    /// Lines of such maps that could not be understood, and functions that found no room.
+    pub code_map_lines_dropped: u64,
     /// Kernel symbols held.
     pub kernel_symbols: u64,
     /// Evictions that found the queue full; the bounds above hold without them.

@@ -77,7 +77,7 @@ pub(super) fn frames(
 ) -> Vec<Arc<Frame>> {
     let batch = Arc::new(Batch {
         user: vec![(Arc::clone(executable), addresses.to_vec())],
-        kernel: Vec::new(),
+        ..Batch::default()
     });
     let mut names = symbolizer.symbolize(&batch, TIMEOUT).expect("an answer");
     names.user.remove(0)

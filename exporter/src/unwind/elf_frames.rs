@@ -211,8 +211,14 @@ fn eh_frame_by_header<'a, H: object::read::elf::ProgramHeader<Endian = Endiannes
     Ok(None)
 }
 
-/// The rows of an ELF file that is `length` bytes long.
-pub(super) fn rows(file: &File, length: u64, limits: &RowsLimits) -> Result<Rows, RowsError> {
+/// The rows of an ELF file that is `length` bytes long, and of further code by address: first address, one
+/// past the last, rule.
+pub(super) fn rows(
+    file: &File,
+    length: u64,
+    limits: &RowsLimits,
+    further: impl Iterator<Item = (u64, u64, UnwindRule)>,
+) -> Result<Rows, RowsError> {
     let data = ReadCache::new(file);
     let frames = Frames::find(&data, length, limits)?;
     let mut functions = Functions::default();
@@ -233,7 +239,8 @@ pub(super) fn rows(file: &File, length: u64, limits: &RowsLimits) -> Result<Rows
     if let Some(section) = &debug_frame {
         functions.collect(section, &frames.bases, Source::DebugFrame, limits)?;
     }
-    if functions.list.is_empty() && frames.additions.is_empty() {
+    let mut further = further.peekable();
+    if functions.list.is_empty() && frames.additions.is_empty() && further.peek().is_none() {
         return Err(RowsError::Absent);
     }
     functions.add(&frames.additions);
@@ -243,6 +250,10 @@ pub(super) fn rows(file: &File, length: u64, limits: &RowsLimits) -> Result<Rows
     }
     let mut cies = HashMap::new();
     for function in functions.sorted() {
+        while let Some((start, end, rule)) = further.next_if(|(start, ..)| *start < function.start)
+        {
+            builder.add(start, end, rule);
+        }
         match function.source {
             Source::Rule(rule) => builder.add(function.start, function.end, rule),
             Source::EhFrame => {
@@ -273,6 +284,9 @@ pub(super) fn rows(file: &File, length: u64, limits: &RowsLimits) -> Result<Rows
                 }
             }
         }
+    }
+    for (start, end, rule) in further {
+        builder.add(start, end, rule);
     }
     builder.finish().ok_or(RowsError::TooLarge { what: "rows" })
 }

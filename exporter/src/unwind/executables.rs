@@ -2,7 +2,7 @@
 
 use std::{
     collections::HashMap,
-    sync::Arc,
+    sync::{Arc, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -11,6 +11,7 @@ use evenkeel_abi::UNWIND_EXECUTABLES;
 use super::{
     Rows, RowsError,
     space::GRACE,
+    table_reader::{Slots, TableReader},
     tables::{PlaceError, Placed, TableFill, Tables},
 };
 use crate::symbol::Executable;
@@ -69,6 +70,7 @@ pub struct ExecutableRowsCounters {
 pub(super) struct ExecutableRows {
     tables: Tables,
     entries: HashMap<u32, Entry>,
+    slots: Slots,
     by_slot: HashMap<u32, u32>,
     next_slot: u32,
     /// Slots that nobody has any more, with the time.
@@ -82,11 +84,17 @@ impl ExecutableRows {
         Self {
             tables,
             entries: HashMap::new(),
+            slots: Slots::default(),
             by_slot: HashMap::new(),
             next_slot: 0,
             free_slots: Vec::new(),
             counters: ExecutableRowsCounters::default(),
         }
+    }
+
+    /// Finds rules from another thread.
+    pub(super) fn reader(&self) -> TableReader {
+        TableReader::new(self.tables.arrays(), Arc::clone(&self.slots))
     }
 
     /// What was done so far, and what there is.
@@ -113,6 +121,10 @@ impl ExecutableRows {
             return None;
         };
         self.by_slot.insert(slot, executable.id);
+        self.slots
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(executable.id, slot);
         self.entries.insert(
             executable.id,
             Entry {
@@ -141,7 +153,12 @@ impl ExecutableRows {
             .iter()
             .filter(|(_, entry)| entry.mappings == 0)
             .min_by_key(|(_, entry)| entry.used_at)?;
-        let entry = self.entries.remove(&id.clone())?;
+        let id = *id;
+        let entry = self.entries.remove(&id)?;
+        self.slots
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(&id);
         if let State::Placed(placed) = &entry.state {
             self.tables.withdraw(placed, now);
             self.counters.evicted += 1;

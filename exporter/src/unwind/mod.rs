@@ -11,7 +11,10 @@ mod process_mappings;
 mod rows;
 mod rule_table;
 mod space;
+mod table_reader;
 mod tables;
+#[cfg(test)]
+mod tests;
 mod unwinder;
 
 pub use self::{

@@ -1,11 +1,14 @@
 //! Rows: by which rule the caller of each instruction of an executable is found.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
 use evenkeel_abi::{CfaKind, NO_RULE, UNWIND_PAGE_BITS, UnwindRule};
 
 use super::elf_frames::{self, RowsError};
-use crate::symbol::Executable;
+use crate::symbol::{
+    Executable,
+    go::{GoTable, stack_rules},
+};
 
 /// Bits of an address below its page.
 const LOW: u64 = (1 << UNWIND_PAGE_BITS) - 1;
@@ -59,14 +62,24 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// Reads the call frame information of an executable.
+    /// Reads the call frame information of an executable, and of a Go program how deep its functions'
+    /// stacks are: there is none about Go's functions.
     ///
     /// # Errors
     /// [`RowsError`]: the file is closed, is not ELF for this purpose, has no call frame information, or
     /// is beyond a limit. A function that cannot be understood is no error: its rows say so.
     pub fn build(executable: &Executable, limits: &RowsLimits) -> Result<Self, RowsError> {
         let file = executable.file().ok_or(RowsError::Closed)?;
-        elf_frames::rows(&file, executable.identity.size, limits)
+        let go = executable
+            .may_be_go
+            .then(|| GoTable::open(Arc::clone(&file)).ok())
+            .flatten();
+        let rules = go.as_ref().and_then(|table| stack_rules(table).ok());
+        let further = rules
+            .into_iter()
+            .flatten()
+            .map(|rule| (rule.start, rule.end, rule.rule));
+        elf_frames::rows(&file, executable.identity.size, limits, further)
     }
 
     /// The rule for the instruction at an ELF virtual address, as kernel programs find it.

@@ -2,6 +2,7 @@
 
 use std::{
     collections::{HashMap, VecDeque},
+    sync::Arc,
     time::Instant,
 };
 
@@ -14,7 +15,7 @@ use crate::kernel::mapped_array::WritableArray;
 /// needed: the next executable is likely to have it too.
 #[derive(Debug)]
 pub(super) struct RuleTable {
-    array: WritableArray,
+    array: Arc<WritableArray>,
     capacity: usize,
     numbers: HashMap<UnwindRule, u16>,
     /// By number: the rule, and how many executables have it.
@@ -25,7 +26,7 @@ pub(super) struct RuleTable {
 
 impl RuleTable {
     /// No rules but the one that knows nothing.
-    pub(super) fn new(array: WritableArray) -> Self {
+    pub(super) fn new(array: Arc<WritableArray>) -> Self {
         let nothing = UnwindRule(0);
         array.set(usize::from(NO_RULE), nothing.0);
         Self {
@@ -35,6 +36,11 @@ impl RuleTable {
             rules: vec![(nothing, 1)],
             unused: VecDeque::new(),
         }
+    }
+
+    /// The array of rules.
+    pub(super) fn array(&self) -> Arc<WritableArray> {
+        Arc::clone(&self.array)
     }
 
     /// Numbers in use or remembered.
@@ -108,7 +114,7 @@ mod tests {
     #[test]
     fn numbers_are_shared_and_come_back() {
         let array = WritableArray::anonymous(3).expect("memory");
-        let mut table = RuleTable::new(array);
+        let mut table = RuleTable::new(Arc::new(array));
         let now = Instant::now();
         assert_eq!(table.take(rule(8), now), Some(1));
         assert_eq!(table.take(rule(16), now), Some(2));

@@ -1,10 +1,10 @@
 //! The rows of executables in the arrays that kernel programs read.
 
-use std::time::Instant;
+use std::{sync::Arc, time::Instant};
 
 use evenkeel_abi::UnwindExecutable;
 
-use super::{Rows, rule_table::RuleTable, space::Space};
+use super::{Rows, rule_table::RuleTable, space::Space, table_reader::TableArrays};
 use crate::kernel::{mapped_array::WritableArray, part::unwind::UnwindArrays};
 
 /// Why rows could not be placed.
@@ -41,9 +41,9 @@ pub(super) struct Placed {
 /// The arrays of executables, pages, rows and rules.
 #[derive(Debug)]
 pub(super) struct Tables {
-    executables: WritableArray,
-    pages: WritableArray,
-    rows: WritableArray,
+    executables: Arc<WritableArray>,
+    pages: Arc<WritableArray>,
+    rows: Arc<WritableArray>,
     page_space: Space,
     row_space: Space,
     rules: RuleTable,
@@ -69,12 +69,22 @@ impl Tables {
         let tables = Self {
             page_space: Space::new(entries(&arrays.pages)),
             row_space: Space::new(entries(&arrays.rows)),
-            executables: arrays.executables,
-            pages: arrays.pages,
-            rows: arrays.rows,
-            rules: RuleTable::new(arrays.rules),
+            executables: Arc::new(arrays.executables),
+            pages: Arc::new(arrays.pages),
+            rows: Arc::new(arrays.rows),
+            rules: RuleTable::new(Arc::new(arrays.rules)),
         };
         (tables, arrays.mappings)
+    }
+
+    /// The arrays, to be read as kernel programs read them.
+    pub(super) fn arrays(&self) -> TableArrays {
+        TableArrays {
+            executables: Arc::clone(&self.executables),
+            pages: Arc::clone(&self.pages),
+            rows: Arc::clone(&self.rows),
+            rules: self.rules.array(),
+        }
     }
 
     /// How full they are.

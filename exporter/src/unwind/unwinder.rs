@@ -8,7 +8,7 @@ use std::{
 };
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounded};
-use evenkeel_abi::{NO_EXECUTABLE, UnwindMapping};
+use evenkeel_abi::{CfaKind, FramePointerKind, NO_EXECUTABLE, UnwindMapping};
 use rustix::time::{ClockId, clock_gettime};
 
 use super::{
@@ -16,6 +16,7 @@ use super::{
     executables::{ExecutableRows, ExecutableRowsCounters},
     process_mappings::{ProcessEntries, ProcessMappings},
     space::GRACE,
+    table_reader::TableReader,
     tables::{TableFill, Tables},
 };
 use crate::{identity::ProcessKey, kernel::part::unwind::UnwindArrays, symbol::Executable};
@@ -37,6 +38,9 @@ const BUILD_SHARE: f64 = 0.02;
 
 /// CPU time that may be spent at once: the start of the agent on a node with a hundred programs.
 const BUILD_BURST: Duration = Duration::from_secs(3);
+
+/// Where the caller's frame pointer is, from the CFA, where a frame is set up for them.
+const FRAME_POINTER_OFFSET: i64 = -16;
 
 /// An executable mapping of a process.
 #[derive(Clone, Debug)]
@@ -84,6 +88,7 @@ pub struct UnwindAccount {
 pub struct Unwinder {
     requests: Option<Sender<Request>>,
     account: Arc<Mutex<UnwindAccount>>,
+    reader: TableReader,
     /// Processes that were published, to forget no others.
     published: HashSet<ProcessKey>,
     /// Executables sampled that were not told yet, and those told since `told_at`.
@@ -109,9 +114,11 @@ impl Unwinder {
         let (requests, inbox) = bounded(REQUESTS);
         let account = Arc::new(Mutex::new(UnwindAccount::default()));
         let (tables, mappings) = Tables::new(arrays);
+        let executables = ExecutableRows::new(tables);
+        let reader = executables.reader();
         let state = UnwinderState {
             processes: ProcessMappings::new(processes, mappings),
-            executables: ExecutableRows::new(tables),
+            executables,
             wanted: VecDeque::new(),
             account: Arc::clone(&account),
             started: Instant::now(),
@@ -124,6 +131,7 @@ impl Unwinder {
         Ok(Self {
             requests: Some(requests),
             account,
+            reader,
             published: HashSet::new(),
             sampled: Vec::new(),
             told: HashSet::new(),
@@ -163,6 +171,26 @@ impl Unwinder {
     pub fn sampled(&mut self, executable: &Executable) {
         if self.told.insert(executable.id) {
             self.sampled.push(executable.id);
+        }
+    }
+
+    /// Whether the caller of the code at an ELF virtual address is what the frame pointer says: a walk by
+    /// frame pointers through code that has none leaves callers out, or makes them up. False while
+    /// nothing is known of the code.
+    pub fn has_frame_pointer(&self, executable: &Executable, address: u64) -> bool {
+        let Some(rule) = self.reader.rule(executable.id, address) else {
+            return false;
+        };
+        let is_saved = rule.frame_pointer_kind() == FramePointerKind::AtCfa as u8
+            && rule.frame_pointer_offset() == FRAME_POINTER_OFFSET;
+        if rule.cfa_kind() == CfaKind::FramePointer as u8 {
+            is_saved && rule.cfa_offset() == -FRAME_POINTER_OFFSET
+        } else if rule.cfa_kind() == CfaKind::StackPointer as u8 {
+            // Go's rules go by the stack pointer, but a frame that is set up has a frame pointer. In
+            // C a saved frame pointer is a register like any other.
+            is_saved && executable.may_be_go
+        } else {
+            rule.cfa_kind() == CfaKind::None as u8 || rule.cfa_kind() == CfaKind::Outermost as u8
         }
     }
 
@@ -264,10 +292,20 @@ impl<E: ProcessEntries> UnwinderState<E> {
         None
     }
 
-    fn want(&mut self, id: u32) {
-        if self.wanted.len() < WANTED && !self.wanted.contains(&id) {
-            self.wanted.push_back(id);
+    /// What was sampled comes before what is only mapped.
+    fn want(&mut self, id: u32, is_sampled: bool) {
+        let place = self.wanted.iter().position(|wanted| *wanted == id);
+        match place {
+            Some(place) if is_sampled => {
+                self.wanted.remove(place);
+                self.wanted.push_front(id);
+            }
+            Some(_) => {}
+            None if is_sampled => self.wanted.push_front(id),
+            None if self.wanted.len() < WANTED => self.wanted.push_back(id),
+            None => {}
         }
+        self.wanted.truncate(WANTED);
     }
 
     fn handle(&mut self, request: Request) {
@@ -281,7 +319,7 @@ impl<E: ProcessEntries> UnwinderState<E> {
             Request::Sampled(ids) => {
                 for id in ids {
                     if self.executables.sampled(id, now) {
-                        self.want(id);
+                        self.want(id, true);
                     }
                 }
             }
@@ -296,7 +334,7 @@ impl<E: ProcessEntries> UnwinderState<E> {
                 if executable.identity.size <= EAGER_BYTES
                     && self.executables.is_waiting(executable.id)
                 {
-                    self.want(executable.id);
+                    self.want(executable.id, false);
                 }
                 slot
             });

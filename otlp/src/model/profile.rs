@@ -128,6 +128,10 @@ pub enum FrameType {
     Go,
     /// Rust.
     Rust,
+    /// Java and other languages of the Java virtual machine, compiled at run time or interpreted.
+    Jvm,
+    /// JavaScript in V8 (Node.js).
+    V8Js,
 }
 
 impl FrameType {
@@ -138,6 +142,8 @@ impl FrameType {
             Self::Kernel => profile_frame_type::KERNEL,
             Self::Go => profile_frame_type::GO,
             Self::Rust => profile_frame_type::RUST,
+            Self::Jvm => profile_frame_type::JVM,
+            Self::V8Js => profile_frame_type::V8JS,
         }
     }
 }

@@ -646,7 +646,7 @@ pub static ALL: &[AttributeDescriptor] = &[
     AttributeDescriptor {
         name: PROFILE_FRAME_TYPE,
         description: "Describes the interpreter or compiler of a single frame.",
-        kind: AttributeKind::Enum(&["native", "kernel", "go", "rust"]),
+        kind: AttributeKind::Enum(&["native", "kernel", "go", "rust", "jvm", "v8js"]),
     },
     AttributeDescriptor {
         name: SERVICE_INSTANCE_ID,
@@ -1208,6 +1208,10 @@ pub mod value {
         pub const GO: &str = "go";
         /// `rust`.
         pub const RUST: &str = "rust";
+        /// `jvm`.
+        pub const JVM: &str = "jvm";
+        /// `v8js`.
+        pub const V8JS: &str = "v8js";
     }
 
     /// Values of `telemetry.sdk.language`.

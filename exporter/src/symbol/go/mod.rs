@@ -23,11 +23,7 @@ mod tests;
 
 use std::io;
 
-pub(crate) use self::{
-    names::GoNames,
-    stack_rules::{StackRule, stack_rules},
-    table::GoTable,
-};
+pub(crate) use self::{names::GoNames, stack_rules::stack_rules, table::GoTable};
 
 /// Why the tables of a file cannot be read.
 #[derive(Debug, thiserror::Error)]

@@ -73,8 +73,8 @@ fn kernel() {
         return;
     };
     let batch = Arc::new(Batch {
-        user: Vec::new(),
         kernel: vec![leaf(schedule + 4), leaf(8)],
+        ..Batch::default()
     });
     let names = symbolizer(false)
         .symbolize(&batch, TIMEOUT)
@@ -100,6 +100,7 @@ fn timeout() {
             vec![leaf(executable.mapping.start)],
         )],
         kernel: vec![leaf(u64::MAX - 1)],
+        ..Batch::default()
     });
     let names = symbolizer(false);
     assert!(names.symbolize(&batch, Duration::ZERO).is_err());

@@ -3,7 +3,7 @@
 use evenkeel_abi::{CfaKind, FramePointerKind, UnwindRule};
 
 use super::*;
-use crate::symbol::go::{StackRule, stack_rules};
+use crate::symbol::go::stack_rules::{StackRule, stack_rules};
 
 fn rule_at(rules: &[StackRule], address: u64) -> Option<UnwindRule> {
     let after = rules.partition_point(|rule| rule.start <= address);
