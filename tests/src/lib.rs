@@ -6,6 +6,7 @@ pub mod block_device;
 pub mod cgroup;
 pub mod child;
 pub mod collector;
+pub mod corpus;
 pub mod evenkeel;
 pub mod folded;
 pub mod interrupts;

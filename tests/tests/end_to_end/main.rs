@@ -23,6 +23,7 @@ mod run_queue;
 mod stolen;
 mod switches;
 mod syscalls;
+mod unwind_corpus;
 mod wait_reasons;
 
 use std::process::ExitCode;
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
         on_cpu::TESTS,
         depth::TESTS,
         names::TESTS,
+        unwind_corpus::TESTS,
         run_queue::TESTS,
         off_cpu::TESTS,
         wait_reasons::TESTS,
