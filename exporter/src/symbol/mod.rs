@@ -2,23 +2,16 @@
 //!
 //! The way of an address: [`AddressSpace`] says which file it belongs to and turns it into an ELF
 //! virtual address; [`ExecutableTable`] holds those files open, so that the file that was mapped is
-//! the file that is read; [`Symbolizer`] gives frames with names, from one thread that owns the
+//! the file that is read; `evenkeel-symbols` reads it; [`Symbolizer`] gives frames with names, from one thread that owns the
 //! symbol tables. Kernel addresses go to the symbolizer as they are.
 //!
 //! Nothing here trusts a file or a name: executables belong to the processes that are profiled.
 
 pub mod address_space;
-pub mod build_id;
-mod cpp_name;
-pub mod demangle;
-mod elf_image;
-mod elf_names;
-pub mod executable;
 pub mod executable_table;
 #[cfg(test)]
 mod figures;
 mod frame_source;
-mod function_table;
 pub(crate) mod go;
 pub mod inspect;
 mod jit;
@@ -33,6 +26,9 @@ mod test_program;
 #[cfg(test)]
 mod tests;
 mod vdso;
+
+pub use evenkeel_symbols::{build_id, demangle, executable};
+use evenkeel_symbols::{elf_names, function_table};
 
 pub use self::{
     address_space::{AddressSpace, AddressSpaceError, Location},

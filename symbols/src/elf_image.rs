@@ -46,19 +46,21 @@ pub struct Segment {
 
 /// What an ELF file says of itself.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct ElfImage {
-    pub(crate) segments: Vec<Segment>,
-    pub(crate) build_ids: NoteBuildIds,
+pub struct ElfImage {
+    /// Executable segments, in the order of the program headers.
+    pub segments: Vec<Segment>,
+    /// Build ids in the notes.
+    pub build_ids: NoteBuildIds,
     /// Bytes of symbol and string tables: what reading the names costs.
-    pub(crate) symbol_bytes: u64,
+    pub symbol_bytes: u64,
     /// Bytes of DWARF in the file itself, decompressed as far as the headers tell.
-    pub(crate) debug_bytes: u64,
+    pub debug_bytes: u64,
     /// Whether there are marks of the Go linker's, or no sections that could tell.
-    pub(crate) may_be_go: bool,
+    pub may_be_go: bool,
     /// Why the symbol tables must not be read, if so.
-    pub(crate) refused: Option<&'static str>,
+    pub refused: Option<&'static str>,
     /// Whether a link to debug information leads where only a hostile file would lead.
-    pub(crate) has_strange_debug_link: bool,
+    pub has_strange_debug_link: bool,
 }
 
 impl ElfImage {
@@ -67,7 +69,7 @@ impl ElfImage {
     /// # Errors
     /// A plain-words reason when this is not an ELF file or its program headers are broken.
     /// Broken sections only cost the names.
-    pub(crate) fn read(file: &File, length: u64) -> Result<Self, &'static str> {
+    pub fn read(file: &File, length: u64) -> Result<Self, &'static str> {
         let data = ReadCache::new(file);
         match FileKind::parse(&data) {
             Ok(FileKind::Elf64) => read_as::<FileHeader64<Endianness>>(&data, length),

@@ -37,31 +37,35 @@ const MAX_REFUSED: NonZeroUsize = NonZeroUsize::new(1024).unwrap();
 
 /// What names were found for an address.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct FoundLines {
+pub struct FoundLines {
     /// Innermost inlined function first; empty without a name.
-    pub(crate) lines: Vec<Line>,
+    pub lines: Vec<Line>,
     /// What the physical function is written in.
-    pub(crate) frame_type: Option<FrameType>,
+    pub frame_type: Option<FrameType>,
 }
 
 /// How much may be read.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct ElfLimits {
+pub struct ElfLimits {
     /// Whether to read DWARF.
-    pub(crate) lines: bool,
+    pub lines: bool,
     /// Files parsed at a time.
-    pub(crate) files: usize,
+    pub files: usize,
     /// Bytes of tables of the files parsed.
-    pub(crate) bytes: u64,
+    pub bytes: u64,
 }
 
 /// What happened so far.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct ElfCounters {
-    pub(crate) parsed: u64,
-    pub(crate) let_go: u64,
-    pub(crate) changed: u64,
-    pub(crate) refused: u64,
+pub struct ElfCounters {
+    /// Files parsed.
+    pub parsed: u64,
+    /// Parsed files let go.
+    pub let_go: u64,
+    /// Look-ups refused because the file had been written over.
+    pub changed: u64,
+    /// Look-ups refused because the tables are too large or broke their reader.
+    pub refused: u64,
 }
 
 #[derive(Debug)]
@@ -75,7 +79,7 @@ struct Parsed {
 
 /// The parsed files of one thread.
 #[derive(Debug)]
-pub(crate) struct ElfNames {
+pub struct ElfNames {
     symbolizer: Symbolizer,
     parsed: LruCache<u32, Parsed>,
     refused: LruCache<u32, ()>,
@@ -85,7 +89,8 @@ pub(crate) struct ElfNames {
 }
 
 impl ElfNames {
-    pub(crate) fn new(limits: ElfLimits) -> Self {
+    /// Nothing parsed yet.
+    pub fn new(limits: ElfLimits) -> Self {
         Self {
             symbolizer: symbolizer(limits.lines),
             parsed: LruCache::unbounded(),
@@ -96,22 +101,23 @@ impl ElfNames {
         }
     }
 
-    pub(crate) fn counters(&self) -> ElfCounters {
+    /// What happened so far.
+    pub fn counters(&self) -> ElfCounters {
         self.counters
     }
 
     /// Bytes of tables of the files that are parsed now.
-    pub(crate) fn bytes(&self) -> u64 {
+    pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
     /// Files parsed now.
-    pub(crate) fn files(&self) -> usize {
+    pub fn files(&self) -> usize {
         self.parsed.len()
     }
 
     /// Names of ELF virtual addresses, in their order.
-    pub(crate) fn find(
+    pub fn find(
         &mut self,
         executable: &Executable,
         addresses: &[u64],
@@ -147,7 +153,7 @@ impl ElfNames {
     }
 
     /// Forgets a file, so that its memory and its descriptor are free.
-    pub(crate) fn forget(&mut self, id: u32) {
+    pub fn forget(&mut self, id: u32) {
         if let Some(parsed) = self.parsed.pop(&id) {
             self.let_go(parsed);
         }

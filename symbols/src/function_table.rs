@@ -7,7 +7,7 @@ use lru::LruCache;
 
 use super::demangle::{demangle, is_go};
 
-/// Functions kept. The frames of [`FrameCache`](super::symbolizer) share them; a dropped one is
+/// Functions kept. The frames of the exporter's cache share them; a dropped one is
 /// demangled again.
 const CAPACITY: NonZeroUsize = NonZeroUsize::new(64 << 10).unwrap();
 
@@ -16,21 +16,30 @@ const MAX_NAME_BYTES: usize = 4096;
 
 /// A function and what kind of code it is.
 #[derive(Clone, Debug)]
-pub(crate) struct NamedFunction {
-    pub(crate) function: Arc<Function>,
-    pub(crate) frame_type: FrameType,
+pub struct NamedFunction {
+    /// The function, shared.
+    pub function: Arc<Function>,
+    /// What it is written in.
+    pub frame_type: FrameType,
 }
 
 /// Functions by linker name and source file, demangled once.
 #[derive(Debug)]
-pub(crate) struct FunctionTable {
+pub struct FunctionTable {
     functions: LruCache<Box<str>, NamedFunction>,
     files: LruCache<Arc<str>, ()>,
     key: String,
 }
 
+impl Default for FunctionTable {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl FunctionTable {
-    pub(crate) fn new() -> Self {
+    /// An empty table.
+    pub fn new() -> Self {
         Self {
             functions: LruCache::sparse(CAPACITY),
             files: LruCache::sparse(CAPACITY),
@@ -40,12 +49,7 @@ impl FunctionTable {
 
     /// The function that the linker calls `raw`, in `file` (empty when unknown). `None` for an
     /// empty name. `may_be_go` is whether the executable has a Go build id.
-    pub(crate) fn function(
-        &mut self,
-        raw: &str,
-        file: &str,
-        may_be_go: bool,
-    ) -> Option<NamedFunction> {
+    pub fn function(&mut self, raw: &str, file: &str, may_be_go: bool) -> Option<NamedFunction> {
         let raw = cut(raw);
         if raw.is_empty() {
             return None;
@@ -82,7 +86,7 @@ impl FunctionTable {
 
     /// The function that is called `name` by what made its code, which needs no demangling. `None`
     /// for an empty name.
-    pub(crate) fn verbatim(
+    pub fn verbatim(
         &mut self,
         name: &str,
         file: &str,

@@ -15,12 +15,16 @@ use rustix::fs::{FileType, Mode, OFlags, Stat};
 use super::{
     build_id::htlhash,
     elf_image::{ElfImage, Segment},
-    maps::base_name,
 };
 
 /// Page size that segments are rounded to when an address falls beside one: the largest in use
 /// (arm64 with 64 KiB pages), and the alignment that linkers give segments there.
 const LARGEST_PAGE: u64 = 64 << 10;
+
+/// The part of a path after its last slash.
+fn file_name(path: &[u8]) -> &[u8] {
+    path.rsplit(|byte| *byte == b'/').next().unwrap_or(path)
+}
 
 /// Why a file could not be made an [`Executable`].
 #[derive(Debug, thiserror::Error)]
@@ -82,7 +86,7 @@ pub struct FileIdentity {
 
 impl FileIdentity {
     /// The identity of a regular file, or `None` for anything else.
-    pub(crate) fn of_regular(stat: &Stat) -> Option<Self> {
+    pub fn of_regular(stat: &Stat) -> Option<Self> {
         #[expect(
             clippy::unnecessary_cast,
             reason = "the types of the fields differ between architectures"
@@ -102,7 +106,7 @@ impl FileIdentity {
 /// An executable file that some process has mapped.
 ///
 /// The file is held open, so that names can be read after the process ended and after the file was
-/// deleted or replaced. When the [`ExecutableTable`](super::ExecutableTable) evicts it, the file is
+/// deleted or replaced. When the exporter's table of executables evicts it, the file is
 /// closed, and what is left gives module and offset but no names.
 #[derive(Debug)]
 pub struct Executable {
@@ -129,11 +133,11 @@ pub struct Executable {
     /// Bytes of DWARF.
     pub debug_bytes: u64,
     /// Whether the symbol tables may be read at all.
-    pub(crate) readable: bool,
+    pub readable: bool,
     /// Whether to look for Go's tables of functions.
-    pub(crate) may_be_go: bool,
+    pub may_be_go: bool,
     /// Whether its debug information may be read.
-    pub(crate) has_safe_debug_links: bool,
+    pub has_safe_debug_links: bool,
     file: Mutex<Option<Arc<File>>>,
 }
 
@@ -162,7 +166,7 @@ impl Executable {
     ///
     /// # Errors
     /// [`ExecutableError::NotRegular`], and [`ExecutableError::Io`] when the file cannot be read.
-    pub(crate) fn from_file(
+    pub fn from_file(
         id: u32,
         file: File,
         path: &[u8],
@@ -190,7 +194,7 @@ impl Executable {
                 Some(reason),
             ),
         };
-        let name: Arc<str> = String::from_utf8_lossy(base_name(path)).into();
+        let name: Arc<str> = String::from_utf8_lossy(file_name(path)).into();
         let build_ids = BuildIds {
             gnu: image.build_ids.gnu,
             go: image.build_ids.go,
@@ -251,13 +255,13 @@ impl Executable {
     }
 
     /// Lets go of the file.
-    pub(crate) fn close(&self) {
+    pub fn close(&self) {
         *self.file.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     /// Whether the file still has the contents that were mapped, as far as length and time of
     /// change tell. A file written over in place keeps its inode but not its names.
-    pub(crate) fn is_unchanged(&self, file: &File) -> bool {
+    pub fn is_unchanged(&self, file: &File) -> bool {
         rustix::fs::fstat(file)
             .ok()
             .and_then(|stat| FileIdentity::of_regular(&stat))

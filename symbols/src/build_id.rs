@@ -33,15 +33,17 @@ pub fn htlhash(file: &File, length: u64) -> io::Result<Arc<str>> {
 
 /// Takes the ids out of an ELF note.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct NoteBuildIds {
-    pub(crate) gnu: Option<Arc<str>>,
-    pub(crate) go: Option<Arc<str>>,
+pub struct NoteBuildIds {
+    /// GNU build id in lower-case hex.
+    pub gnu: Option<Arc<str>>,
+    /// Go build id as its linker wrote it.
+    pub go: Option<Arc<str>>,
 }
 
 impl NoteBuildIds {
     /// Looks at one note: name without trailing zeros, type, description. The first id of a kind
     /// wins.
-    pub(crate) fn add(&mut self, name: &[u8], kind: u32, description: &[u8]) {
+    pub fn add(&mut self, name: &[u8], kind: u32, description: &[u8]) {
         const NT_GNU_BUILD_ID: u32 = 3;
         const NT_GO_BUILD_ID: u32 = 4;
         match (name, kind) {
@@ -64,7 +66,7 @@ impl NoteBuildIds {
     }
 
     /// Looks at a run of notes in this machine's byte order, as `/sys/kernel/notes` has them.
-    pub(crate) fn from_native_notes(bytes: &[u8]) -> Self {
+    pub fn from_native_notes(bytes: &[u8]) -> Self {
         let mut ids = Self::default();
         let mut rest = bytes;
         while let Some((header, tail)) = rest.split_first_chunk::<12>() {
