@@ -10,6 +10,7 @@
 
 pub mod build_id;
 mod cpp_name;
+pub mod debug_files;
 pub mod demangle;
 pub mod elf_image;
 pub mod elf_names;
@@ -17,6 +18,7 @@ pub mod executable;
 pub mod function_table;
 
 pub use self::{
+    debug_files::DebugFiles,
     elf_names::ElfNames,
     executable::{Executable, ExecutableError},
     function_table::FunctionTable,

@@ -17,13 +17,14 @@ mod units;
 use std::{fmt, io::Write, path::PathBuf, str::FromStr};
 
 use evenkeel_semconv::attribute::value::evenkeel_signal_name::ON_CPU;
+use evenkeel_symbols::DebugFiles;
 
 pub use self::error::{BadChoice, ReportError};
 use self::{
     label::{Detail, Labels},
     listing::idle_note,
 };
-use crate::summary::{Condition, Filter, Limits, Profile, Summary};
+use crate::summary::{Condition, Filter, Limits, Naming, Profile, Summary};
 
 /// How a report is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -101,6 +102,8 @@ pub struct Options {
     pub format: Format,
     /// What to count by.
     pub by: Grouping,
+    /// Folders with debug files, by which frames without names or lines get them.
+    pub debug_directories: Vec<PathBuf>,
     /// Which samples count; all without conditions.
     pub filters: Vec<Condition>,
     /// Whether text may carry colours (ANSI escapes).
@@ -118,13 +121,35 @@ pub struct Options {
 /// passes the filters, and when `out` fails.
 pub fn run(options: &Options, out: &mut dyn Write) -> Result<Vec<String>, ReportError> {
     let filter = Filter::new(&options.filters);
-    let summary = Summary::read(&options.files, filter, Limits::default())?;
+    let mut summary = Summary::read(&options.files, filter, Limits::default())?;
+    let naming = name(&mut summary, options);
     write(&summary, options, out)?;
     let note = match options.format {
         Format::Folded | Format::Pprof => idle_note(one(&summary, options)?.1),
         Format::Text | Format::Html | Format::Json => None,
     };
-    Ok(note.into_iter().collect())
+    Ok(naming.into_iter().chain(note).collect())
+}
+
+/// Names frames from debug files and says how that went; `None` when none were given.
+fn name(summary: &mut Summary, options: &Options) -> Option<String> {
+    if options.debug_directories.is_empty() {
+        return None;
+    }
+    let mut files = DebugFiles::new(options.debug_directories.clone());
+    let Naming {
+        frames,
+        files,
+        missing,
+        left_out,
+    } = summary.name_from(&mut files);
+    let mut note = format!(
+        "Debug files: {frames} frames named from {files} files; none for {missing} modules."
+    );
+    if left_out > 0 {
+        note.push_str(&format!(" {left_out} files were beyond the bound."));
+    }
+    Some(note)
 }
 
 /// Writes the report of a summary.

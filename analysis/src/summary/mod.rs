@@ -8,6 +8,7 @@ mod filter;
 mod limits;
 mod load;
 mod metrics;
+mod naming;
 mod profile;
 mod series;
 mod stacks;
@@ -24,6 +25,7 @@ pub use self::{
     limits::Limits,
     load::LoadError,
     metrics::{Instrument, Metric, SeriesKey},
+    naming::Naming,
     profile::{Owner, OwnerId, Profile, ValueType, WindowTotal},
     series::{Amount, Number, Reduced},
     stacks::{Frame, FrameId, FrameKind, Function, Line, Mapping, NodeId, Stacks, TextId},

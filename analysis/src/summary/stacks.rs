@@ -103,8 +103,8 @@ pub struct Frame {
 #[derive(Debug)]
 pub struct Stacks {
     texts: IndexSet<Arc<str>>,
-    frames: IndexSet<Frame>,
-    nodes: IndexSet<(NodeId, FrameId)>,
+    pub(super) frames: IndexSet<Frame>,
+    pub(super) nodes: IndexSet<(NodeId, FrameId)>,
     max_texts: usize,
     max_frames: usize,
     max_nodes: usize,

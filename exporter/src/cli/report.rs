@@ -36,6 +36,10 @@ pub(super) struct ReportArguments {
     /// Keep samples with this attribute, such as process=nginx; repeated, all must hold
     #[arg(long, value_name = "KEY=VALUE")]
     filter: Vec<String>,
+    /// Folder with debug files, found by build id, for names and lines that the recording lacks; may be
+    /// repeated
+    #[arg(long, value_name = "DIR")]
+    debug_dir: Vec<PathBuf>,
     /// Write here and not to stdout
     #[arg(short, long, value_name = "OUT")]
     output: Option<PathBuf>,
@@ -61,12 +65,18 @@ pub(super) fn run(arguments: &ReportArguments, mut problems: Problems) -> Outcom
     if format.as_ref().is_ok_and(|format| *format == Format::Pprof) && is_terminal {
         problems.push("--format pprof is binary: give -o FILE or a pipe");
     }
+    for directory in &arguments.debug_dir {
+        if !directory.is_dir() {
+            problems.push(format!("--debug-dir: {} is no folder", directory.display()));
+        }
+    }
     problems.or(()).map_err(Failure::Usage)?;
     let options = Options {
         files: arguments.files.clone(),
         profile: arguments.profile.clone(),
         format: format?,
         by: by?,
+        debug_directories: arguments.debug_dir.clone(),
         filters,
         colour: colours(is_terminal),
         width: is_terminal.then(columns).flatten(),
