@@ -65,9 +65,18 @@ pub struct CaptureArguments {
     #[arg(long, value_name = "PIDS")]
     pub pid: Option<String>,
     /// Add source files, lines and inlined functions to names, from debug information
-    /// [env: EVENKEEL_LINES]
-    #[arg(long)]
-    pub lines: bool,
+    /// [default: true in record, false in agent] [env: EVENKEEL_LINES]
+    #[arg(
+        long,
+        value_name = "BOOL",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true"
+    )]
+    pub lines: Option<bool>,
+    /// The same as --lines=false
+    #[arg(long, conflicts_with = "lines")]
+    pub no_lines: bool,
     /// Options of the signal `syscalls`.
     #[command(flatten)]
     pub syscalls: SyscallArguments,
@@ -186,21 +195,26 @@ pub fn capture_options(
             _ => refuse("--pid", pid, "a list of process ids, at most 1024"),
         }
     }
-    let mut is_set = |given: bool, variable: &str| {
-        given || {
+    let mut is_set = |given: Option<bool>, variable: &str, default: bool| {
+        given.unwrap_or_else(|| {
             let value = lookup(variable).unwrap_or_default();
             match value.as_str() {
-                "" | "0" | "false" => false,
+                "" => default,
+                "0" | "false" => false,
                 "1" | "true" => true,
                 _ => {
                     refuse(variable, &value, "true or false");
-                    false
+                    default
                 }
             }
-        }
+        })
     };
-    let lines = is_set(arguments.lines, "EVENKEEL_LINES");
-    let waker_stacks = is_set(arguments.waker_stacks, "EVENKEEL_WAKER_STACKS");
+    // In a recording of every program of a node, debug information took 111 MiB where symbols
+    // took 42: what one run may cost, an agent must not.
+    let lines = arguments.no_lines.then_some(false).or(arguments.lines);
+    let lines = is_set(lines, "EVENKEEL_LINES", detail == Detail::Full);
+    let waker_stacks = arguments.waker_stacks.then_some(true);
+    let waker_stacks = is_set(waker_stacks, "EVENKEEL_WAKER_STACKS", false);
     let syscalls = syscall_settings(
         given(
             &arguments.syscalls.syscalls,
@@ -306,6 +320,27 @@ mod tests {
             );
         }
         assert_eq!(problems.len(), 5);
+    }
+
+    /// Lines are on in a recording and off in the agent, until either says otherwise.
+    #[test]
+    fn lines() {
+        let lines = |given, no_lines, detail, variable: &str| {
+            let arguments = CaptureArguments {
+                lines: given,
+                no_lines,
+                ..CaptureArguments::default()
+            };
+            let lookup = |name: &str| (name == "EVENKEEL_LINES").then(|| variable.to_owned());
+            capture_options(&arguments, detail, &lookup, &mut Problems::default()).lines
+        };
+        assert!(lines(None, false, Detail::Full, ""));
+        assert!(!lines(None, false, Detail::Aggregated, ""));
+        assert!(!lines(None, false, Detail::Full, "false"));
+        assert!(lines(None, false, Detail::Aggregated, "1"));
+        assert!(lines(Some(true), false, Detail::Aggregated, "0"));
+        assert!(!lines(Some(false), false, Detail::Full, "1"));
+        assert!(!lines(None, true, Detail::Full, "1"));
     }
 
     /// What is disabled and enabled is on: one signal can be picked out.

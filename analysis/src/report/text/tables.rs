@@ -6,6 +6,7 @@ use super::{
     super::{
         Grouping, Options,
         label::Labels,
+        printable::{elide, printable},
         ranking::{self, OwnerKey, OwnerRow, Ranked, or_dash, short_container},
         units::{grouped, percent},
     },
@@ -30,6 +31,9 @@ pub(super) fn main(
     let key = match options.by {
         Grouping::Function | Grouping::Line => {
             let ranked = ranking::labels(summary, profile, labels, wanted);
+            if options.by == Grouping::Line {
+                hottest_line(page, labels, &ranked, whole)?;
+            }
             return labels_of(page, profile, labels, &ranked, whole);
         }
         Grouping::Process => OwnerKey::Process,
@@ -38,6 +42,36 @@ pub(super) fn main(
     };
     let rows = ranking::owners(summary, profile, key, wanted);
     owners(page, profile, key, &rows, whole, MAIN_ROWS)
+}
+
+/// A sentence about the line that took most, or about how to get lines.
+fn hottest_line(
+    page: &mut Page<'_>,
+    labels: &Labels,
+    ranked: &[Ranked],
+    whole: i64,
+) -> io::Result<()> {
+    let with_line = ranked.iter().find_map(|row| {
+        let label = labels.all().get_index(row.label as usize)?;
+        (label.line != 0 && row.self_value > 0).then_some((row, label))
+    });
+    let Some((row, label)) = with_line else {
+        return writeln!(
+            page.out,
+            "  no lines: record without --no-lines, or name debug files with --debug-dir\n"
+        );
+    };
+    let share = percent(row.self_value as f64, whole as f64);
+    let (file, function) = (printable(&label.file), printable(&label.name));
+    let number = label.line;
+    let fixed = format!("  line {number} of : , {share} %").chars().count();
+    let room = page.width.saturating_sub(fixed);
+    let file = elide(&file, room / 2);
+    let function = elide(&function, room - file.chars().count());
+    writeln!(
+        page.out,
+        "  line {number} of {file}: {function}, {share} %\n"
+    )
 }
 
 fn labels_of(
