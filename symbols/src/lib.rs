@@ -16,6 +16,8 @@ pub mod elf_image;
 pub mod elf_names;
 pub mod executable;
 pub mod function_table;
+#[doc(hidden)]
+pub mod fuzzing;
 
 pub use self::{
     debug_files::DebugFiles,

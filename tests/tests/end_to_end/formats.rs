@@ -221,10 +221,10 @@ fn pprof() -> Result<()> {
     };
     let top = go(&["-top", "-sample_index=samples"])?;
     let leaves = sum(&stacks, |stack| {
-        stack.frames.last().is_some_and(|frame| frame == "inner")
+        stack.frames.last().is_some_and(|frame| frame == "churn")
     });
     let flat = top.lines().find_map(|line| {
-        line.strip_suffix(" inner")?
+        line.strip_suffix(" churn (inline)")?
             .split_whitespace()
             .next()?
             .parse()
@@ -232,7 +232,7 @@ fn pprof() -> Result<()> {
     });
     ensure!(
         flat == Some(leaves),
-        "{leaves} samples have `inner` as their leaf, pprof has {flat:?}:\n{top}"
+        "{leaves} samples have `churn` as their leaf, pprof has {flat:?}:\n{top}"
     );
     ensure!(
         top.contains(&format!("of {samples} total")),
