@@ -24,6 +24,7 @@ mod stolen;
 mod switches;
 mod syscalls;
 mod unwind_corpus;
+mod unwind_programs;
 mod wait_reasons;
 
 use std::process::ExitCode;
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
         depth::TESTS,
         names::TESTS,
         unwind_corpus::TESTS,
+        unwind_programs::TESTS,
         run_queue::TESTS,
         off_cpu::TESTS,
         wait_reasons::TESTS,
