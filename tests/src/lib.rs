@@ -9,6 +9,7 @@ pub mod collector;
 pub mod corpus;
 pub mod evenkeel;
 pub mod folded;
+pub mod guest;
 pub mod interrupts;
 pub mod log;
 pub mod needs;

@@ -17,6 +17,7 @@ mod names;
 mod network;
 mod off_cpu;
 mod on_cpu;
+mod other_kernels;
 mod record;
 mod refusal;
 mod run_queue;
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
         names::TESTS,
         unwind_corpus::TESTS,
         unwind_programs::TESTS,
+        other_kernels::TESTS,
         run_queue::TESTS,
         off_cpu::TESTS,
         wait_reasons::TESTS,
