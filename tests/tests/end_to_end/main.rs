@@ -22,6 +22,7 @@ mod record;
 mod refusal;
 mod run_queue;
 mod stolen;
+mod storm;
 mod switches;
 mod syscalls;
 mod unwind_corpus;
@@ -44,6 +45,7 @@ fn main() -> ExitCode {
         unwind_corpus::TESTS,
         unwind_programs::TESTS,
         other_kernels::TESTS,
+        storm::TESTS,
         run_queue::TESTS,
         off_cpu::TESTS,
         wait_reasons::TESTS,
