@@ -13,6 +13,7 @@ mod formats;
 mod harness;
 mod host;
 mod interrupts;
+mod many_binaries;
 mod names;
 mod network;
 mod off_cpu;
@@ -46,6 +47,7 @@ fn main() -> ExitCode {
         unwind_programs::TESTS,
         other_kernels::TESTS,
         storm::TESTS,
+        many_binaries::TESTS,
         run_queue::TESTS,
         off_cpu::TESTS,
         wait_reasons::TESTS,
