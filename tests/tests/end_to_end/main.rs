@@ -21,9 +21,11 @@ mod record;
 mod refusal;
 mod run_queue;
 mod stolen;
+mod storm;
 mod switches;
 mod syscalls;
 mod unwind_corpus;
+mod unwind_programs;
 mod wait_reasons;
 
 use std::process::ExitCode;
@@ -40,6 +42,8 @@ fn main() -> ExitCode {
         depth::TESTS,
         names::TESTS,
         unwind_corpus::TESTS,
+        unwind_programs::TESTS,
+        storm::TESTS,
         run_queue::TESTS,
         off_cpu::TESTS,
         wait_reasons::TESTS,
