@@ -14,6 +14,7 @@ pub mod interrupts;
 pub mod log;
 pub mod needs;
 pub mod numbers;
+pub mod perf;
 pub mod procfs;
 pub mod received;
 pub mod suite;
