@@ -1,6 +1,6 @@
 //! Names of code that was made at run time.
 
-use std::{fs, path::PathBuf, process::Command, time::Duration};
+use std::{collections::HashSet, fs, path::PathBuf, process::Command, thread, time::Duration};
 
 use anyhow::{Result, ensure};
 use evenkeel_tests::{
@@ -41,6 +41,31 @@ const PERF: [&str; 2] = ["--perf-basic-prof", "--interpreted-frames-native-stack
 
 fn source(name: &str) -> PathBuf {
     repository().join("examples/workloads").join(name)
+}
+
+/// The perf maps of `/tmp`; those that come after are removed with it. Whoever writes one leaves it there.
+struct PerfMaps(HashSet<PathBuf>);
+
+impl PerfMaps {
+    fn new() -> Self {
+        Self(Self::all().collect())
+    }
+
+    fn all() -> impl Iterator<Item = PathBuf> {
+        let entries = fs::read_dir("/tmp").into_iter().flatten().flatten();
+        entries.map(|entry| entry.path()).filter(|path| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            name.starts_with("perf-") && name.ends_with(".map")
+        })
+    }
+}
+
+impl Drop for PerfMaps {
+    fn drop(&mut self) {
+        for path in Self::all().filter(|path| !self.0.contains(path)) {
+            let _ = fs::remove_file(path);
+        }
+    }
 }
 
 /// Stacks of a process that pass through code made at run time, named or not, and how many samples the
@@ -98,6 +123,7 @@ fn is_hot_node(stack: &Stack) -> bool {
 }
 
 fn node() -> Result<()> {
+    let _maps = PerfMaps::new();
     let mut recording = Recording::empty()?;
     let mut command = recording.recorder_command(&["--", "node"])?;
     command.args(PERF).arg(source("hot_node.js")).arg("5");
@@ -108,7 +134,7 @@ fn node() -> Result<()> {
 
 /// The map is called after the process's id in its namespace, 1, and stands in `/tmp` of its root.
 fn namespace() -> Result<()> {
-    let before = fs::read("/tmp/perf-1.map").ok();
+    let _maps = PerfMaps::new();
     let mut recording = Recording::empty()?;
     let mut command = recording.recorder_command(&["--"])?;
     command
@@ -116,12 +142,7 @@ fn namespace() -> Result<()> {
         .args(PERF)
         .arg(source("hot_node.js"))
         .arg("5");
-    let result = record(&mut command, &mut recording, "node");
-    match before {
-        Some(before) => fs::write("/tmp/perf-1.map", before)?,
-        None => fs::remove_file("/tmp/perf-1.map")?,
-    }
-    let (stacks, _) = result?;
+    let (stacks, _) = record(&mut command, &mut recording, "node")?;
     ensure_share("hotNode under outerNode", &stacks, 80, is_hot_node)
 }
 
@@ -143,6 +164,7 @@ fn without_map() -> Result<()> {
 
 /// HotSpot's map is written when it is asked for.
 fn java() -> Result<()> {
+    let _maps = PerfMaps::new();
     let mut recording = Recording::empty()?;
     let classes = recording.folder().to_owned();
     let mut compiler = Command::new("javac");
@@ -156,21 +178,14 @@ fn java() -> Result<()> {
     )?;
     let pid = java.pid().to_string();
     // By then the method is compiled.
-    let mut started = 0;
-    wait_until("java's start", LIMIT, || {
-        started += 1;
-        Ok(started > 600)
-    })?;
+    thread::sleep(Duration::from_secs(3));
     wait_until("a perf map", LIMIT, || {
         let jcmd = run(Command::new("jcmd").args([&pid, "Compiler.perfmap"]), LIMIT)?;
         Ok(jcmd.code() == Some(0))
     })?;
-    let map = format!("/tmp/perf-{pid}.map");
     let mut command = recording.recorder_command(&["--duration", "5s"])?;
-    let recorded = record(&mut command, &mut recording, "java");
-    fs::remove_file(&map)?;
+    let (stacks, _) = record(&mut command, &mut recording, "java")?;
     drop(java);
-    let (stacks, _) = recorded?;
     ensure_share("HotJava.hotJava", &stacks, 80, |stack| {
         stack.has_frame(|frame| frame == "int HotJava.hotJava(int)")
     })
