@@ -75,6 +75,8 @@ fn record(
     recording: &mut Recording,
     process: &str,
 ) -> Result<(Vec<Stack>, u64)> {
+    // V8 leaves a log in the folder that it is started in.
+    command.current_dir(recording.folder());
     recording.run(command, LIMIT)?;
     let mut stacks = recording.folded("on_cpu")?;
     println!("by process: {}", processes(&stacks));

@@ -18,6 +18,7 @@ pub(crate) const TESTS: &[Test] = &[
     Test::new("names::rust_v0_is_demangled", RECORDING, rust),
     Test::new("names::go_functions_have_names", GO, go),
     Test::new("names::stripped_go_functions_have_names", GO, stripped_go),
+    Test::new("names::go_and_c_call_each_other", GO, go_with_c),
     Test::new(
         "names::a_deleted_executable_keeps_its_names",
         RECORDING,
@@ -110,6 +111,30 @@ fn go() -> Result<()> {
 /// Go without symbols: its own tables have the names, and no frame is a bare address.
 fn stripped_go() -> Result<()> {
     ensure_go(Workload::GoStripped)
+}
+
+/// C under the Go code that called it, and Go under the C code that called that: each call is on another
+/// stack.
+fn go_with_c() -> Result<()> {
+    const TO_C: [&str; 3] = [
+        "main._Cfunc_turnInC",
+        "runtime.cgocall",
+        "runtime.asmcgocall",
+    ];
+    let (_recording, mut stacks) = record(Workload::GoWithC)?;
+    stacks.retain(|stack| stack.has_frame(|frame| frame == "turnInC" || frame == "main.turnInGo"));
+    ensure_share(
+        "the hot functions under runtime.main",
+        &stacks,
+        90,
+        |stack| {
+            let is_at = |name: &str| stack.frames.iter().position(|frame| frame == name);
+            let from_go = stack.has_chain(&TO_C) && is_at("turnInC").is_some();
+            let back = is_at("runtime.asmcgocall").zip(is_at("runtime.cgocallback"));
+            let from_c = back.is_some_and(|(there, back)| there < back);
+            stack.has_chain(&["runtime.goexit", "runtime.main", "main.main"]) && (from_go || from_c)
+        },
+    )
 }
 
 fn ensure_go(workload: Workload) -> Result<()> {
