@@ -67,8 +67,18 @@ impl AddressSpaces {
         }
     }
 
-    /// A process is gone.
+    /// A process is gone. Samples of it hold its root until the window ends, and nothing longer: the
+    /// file systems of a container could not be unmounted.
     pub fn exit(&mut self, process: ProcessKey) {
+        let gone: Vec<_> = self
+            .code
+            .iter()
+            .filter(|((key, _), _)| *key == process)
+            .map(|(key, _)| *key)
+            .collect();
+        for key in gone {
+            self.code.pop(&key);
+        }
         if let Some(unwinder) = &mut self.unwinder {
             unwinder.exit(process);
         }

@@ -13,6 +13,7 @@ mod formats;
 mod harness;
 mod host;
 mod interrupts;
+mod jit;
 mod names;
 mod network;
 mod off_cpu;
@@ -39,6 +40,7 @@ fn main() -> ExitCode {
         on_cpu::TESTS,
         depth::TESTS,
         names::TESTS,
+        jit::TESTS,
         unwind_corpus::TESTS,
         run_queue::TESTS,
         off_cpu::TESTS,
