@@ -13,6 +13,7 @@ mod formats;
 mod harness;
 mod host;
 mod interrupts;
+mod jit;
 mod many_binaries;
 mod names;
 mod network;
@@ -43,6 +44,7 @@ fn main() -> ExitCode {
         on_cpu::TESTS,
         depth::TESTS,
         names::TESTS,
+        jit::TESTS,
         unwind_corpus::TESTS,
         unwind_programs::TESTS,
         other_kernels::TESTS,
