@@ -14,8 +14,8 @@ use aya_ebpf::{
     programs::PerfEventContext,
 };
 use evenkeel_abi::{
-    Counter, EventKind, FLAG_KERNEL_THREAD, FLAG_USER_MODE, FRAME_SLOTS, MAX_KERNEL_FRAMES,
-    RUN_QUEUE_LENGTHS, SampleHeader, WAITS_SCHEDULER, WALK_ENDS, WalkEnd,
+    Counter, EventKind, FLAG_KERNEL_THREAD, FLAG_UNVERIFIED, FLAG_USER_MODE, FRAME_SLOTS,
+    MAX_KERNEL_FRAMES, RUN_QUEUE_LENGTHS, SampleHeader, WAITS_SCHEDULER, WALK_ENDS, WalkEnd,
 };
 
 use crate::{
@@ -30,9 +30,13 @@ use crate::{
 /// Slots of `WOKEN`; two processes that share one only cause an early wake-up.
 const WOKEN_SLOTS: usize = 4096;
 
-/// Processes that user space was already woken for, by a hash of the pid, as their start times. A process
-/// that is sampled for the first time may live for milliseconds only: user space has to look at
-/// it now, not at its next turn.
+/// Samples through code about which nothing is known for which user space is woken, after the first sample
+/// of a process: one that begins maps its libraries one after the other.
+const UNVERIFIED_WAKE_UPS: u64 = 7;
+
+/// Processes that user space was already woken for, by a hash of the pid, as their start times with the
+/// number of further wake-ups in the low bits. A process that is sampled for the first time may live
+/// for milliseconds only: user space has to look at it now, not at its next turn.
 #[btf_map]
 static WOKEN: Array<u64, WOKEN_SLOTS> = Array::new();
 
@@ -41,18 +45,28 @@ fn woken_slot(pid: u32) -> u32 {
     (pid.wrapping_mul(0x9e37_79b1) >> 20) & (WOKEN_SLOTS as u32 - 1)
 }
 
-/// Wake-up flags for a record of a process: at once for its first one.
+/// Wake-up flags for a record of a process: at once for its first one, and for some that go through code
+/// about which nothing is known.
 #[inline(always)]
-pub fn wake_up_once(pid: u32, start_time: u64) -> u64 {
-    let Some(seen) = WOKEN.get_ptr_mut(woken_slot(pid)) else {
+pub fn wake_up(header: &SampleHeader) -> u64 {
+    let Some(seen) = WOKEN.get_ptr_mut(woken_slot(header.pid)) else {
         return events::NO_WAKEUP;
     };
+    // A clock tick apart is a process apart: its low bits are free.
+    let first = header.start_time & !UNVERIFIED_WAKE_UPS;
     // SAFETY: a torn or lost write costs one more wake-up.
-    if unsafe { *seen } == start_time {
+    let before = unsafe { *seen };
+    let next = if before & !UNVERIFIED_WAKE_UPS != first {
+        first
+    } else if header.flags & FLAG_UNVERIFIED != 0
+        && before & UNVERIFIED_WAKE_UPS < UNVERIFIED_WAKE_UPS
+    {
+        before + 1
+    } else {
         return events::NO_WAKEUP;
-    }
+    };
     // SAFETY: as above.
-    unsafe { *seen = start_time };
+    unsafe { *seen = next };
     events::FORCE_WAKEUP
 }
 
@@ -141,7 +155,7 @@ pub fn on_cpu(context: PerfEventContext) -> u32 {
     let frames =
         (buffer.header.kernel_frames + buffer.header.user_frames) as u64 & (FRAME_SLOTS as u64 - 1);
     let size = size_of::<SampleHeader>() as u64 + frames * 8;
-    let flags = wake_up_once(buffer.header.pid, buffer.header.start_time);
+    let flags = wake_up(&buffer.header);
     // SAFETY: the record begins at the header, and `size` is within the buffer.
     let sent = unsafe { events::output((&raw const buffer.header).cast::<c_void>(), size, flags) };
     if !sent {

@@ -272,6 +272,7 @@ fn by_rule(walk: &Walk, rule: UnwindRule, is_first: bool) -> Result<Registers, W
     let callee = &walk.registers;
     const STACK_POINTER: u8 = CfaKind::StackPointer as u8;
     const FRAME_POINTER: u8 = CfaKind::FramePointer as u8;
+    const OTHER_STACK: u8 = CfaKind::OtherStack as u8;
     const REGISTER: u8 = CfaKind::Register as u8;
     const STACK_POINTER_WORD: u8 = CfaKind::StackPointerWord as u8;
     const FRAME_POINTER_WORD: u8 = CfaKind::FramePointerWord as u8;
@@ -281,7 +282,7 @@ fn by_rule(walk: &Walk, rule: UnwindRule, is_first: bool) -> Result<Registers, W
     let offset = rule.cfa_offset() as u64;
     let cfa = match rule.cfa_kind() {
         STACK_POINTER => callee.sp.wrapping_add(offset),
-        FRAME_POINTER => callee.fp.wrapping_add(offset),
+        FRAME_POINTER | OTHER_STACK => callee.fp.wrapping_add(offset),
         STACK_POINTER_WORD => word(callee.sp.wrapping_add(offset))?.wrapping_add(rule.addend() * 8),
         FRAME_POINTER_WORD => word(callee.fp.wrapping_add(offset))?.wrapping_add(rule.addend() * 8),
         REGISTER if is_first => register(walk, rule.register())?.wrapping_add(offset),
@@ -292,8 +293,9 @@ fn by_rule(walk: &Walk, rule: UnwindRule, is_first: bool) -> Result<Registers, W
     };
     let in_register = rule.return_kind() == ReturnKind::LinkRegister as u8;
     // The stack grows downwards: a caller's frame lies above its callee's, and a return address that
-    // is on the stack between them.
-    if cfa & 7 != 0 || cfa < callee.sp || cfa == callee.sp && !in_register {
+    // is on the stack between them. Only code that changes stacks is called from anywhere.
+    let is_above = cfa > callee.sp || cfa == callee.sp && in_register;
+    if cfa & 7 != 0 || !is_above && rule.cfa_kind() != OTHER_STACK {
         return Err(WalkEnd::BadFrame);
     }
     let return_offset = if rule.return_kind() == ReturnKind::BelowCfa as u8 {

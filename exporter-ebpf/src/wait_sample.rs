@@ -163,7 +163,7 @@ fn send(buffer: &mut SampleBuffer, bank: Bank) {
         Counter::WalkEnds as u32 + (buffer.header.walk_end & (WALK_ENDS - 1)),
         1,
     );
-    let flags = on_cpu::wake_up_once(buffer.header.pid, buffer.header.start_time);
+    let flags = on_cpu::wake_up(&buffer.header);
     // SAFETY: the record begins the buffer and its size is within it.
     let sent = unsafe {
         events::output(

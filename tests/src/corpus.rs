@@ -100,13 +100,16 @@ impl Program {
     }
 }
 
-/// A shell script that runs `programs` at the same time, each for `seconds`, and ends with the last of them.
-pub fn script(programs: &[Program], folder: &Path, seconds: u32) -> Result<String> {
+/// A shell script that runs `programs`, `at_once` at a time and each for `seconds`, and ends with the last of them.
+pub fn script(programs: &[Program], at_once: usize, folder: &Path, seconds: u32) -> Result<String> {
     let mut script = String::new();
-    for program in programs {
-        script += &program.start(folder, seconds)?;
+    for group in programs.chunks(at_once.max(1)) {
+        for program in group {
+            script += &program.start(folder, seconds)?;
+        }
+        script += "wait; ";
     }
-    Ok(script + "wait")
+    Ok(script)
 }
 
 /// How the samples of one program were judged.

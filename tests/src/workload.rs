@@ -78,6 +78,8 @@ pub enum Workload {
     Go,
     /// `hot_go SECONDS` linked with `-s -w`.
     GoStripped,
+    /// `hot_cgo SECONDS`
+    GoWithC,
 }
 
 impl Workload {
@@ -108,6 +110,7 @@ impl Workload {
             Self::Rust => "ek-hot-rust",
             Self::Go => "ek-hot-go",
             Self::GoStripped => "ek-hot-go-strip",
+            Self::GoWithC => "ek-hot-cgo",
         }
     }
 
@@ -136,6 +139,7 @@ impl Workload {
             Self::ConcurrentReads => "concurrent_reads.c",
             Self::Rust => "hot_crate.rs",
             Self::Go | Self::GoStripped => "hot_go.go",
+            Self::GoWithC => "hot_cgo.go",
         }
     }
 
@@ -152,10 +156,11 @@ impl Workload {
                 command.args(["-C", "force-frame-pointers=yes"]);
                 command.args(["-C", "debuginfo=line-tables-only"]);
             }
-            Self::Go | Self::GoStripped => {
+            Self::Go | Self::GoStripped | Self::GoWithC => {
                 command = Command::new("go");
                 command.args(["build", "-trimpath"]);
-                command.env("CGO_ENABLED", "0").env("GOTOOLCHAIN", "local");
+                let c = if self == Self::GoWithC { "1" } else { "0" };
+                command.env("CGO_ENABLED", c).env("GOTOOLCHAIN", "local");
                 if self == Self::GoStripped {
                     command.args(["-ldflags", "-s -w"]);
                 }

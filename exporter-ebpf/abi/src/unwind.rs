@@ -55,6 +55,8 @@ pub enum CfaKind {
     Outermost,
     /// The code says how, but in a way that is not understood.
     Unknown,
+    /// Frame pointer + offset, on another stack than the callee's: anywhere in memory.
+    OtherStack,
 }
 
 /// How the caller's frame pointer is found.

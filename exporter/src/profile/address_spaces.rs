@@ -24,10 +24,11 @@ const CAPACITY: NonZeroUsize = NonZeroUsize::new(4096).unwrap();
 /// Processes whose run-time code is known; each costs a descriptor of its root.
 const CODE_CAPACITY: NonZeroUsize = NonZeroUsize::new(512).unwrap();
 
-/// Shortest time between two readings of one process: a program that runs code where none was
-/// mapped is either loading libraries, which ends, or walked by a wrong frame pointer, which does
-/// not.
-const RETRY_AFTER: Duration = Duration::from_millis(100);
+/// Shortest time between two readings of one process that runs code where none was mapped: it is loading
+/// libraries, one after the other. A reading takes 0.2 ms.
+const RETRY_AFTER: Duration = Duration::from_millis(10);
+/// The same where only a caller is in none: more often than not it was found by a wrong frame pointer.
+const RETRY_FOR_CALLER_AFTER: Duration = Duration::from_millis(200);
 /// Longest time between readings, reached by doubling while they bring nothing.
 const RETRY_AT_MOST: Duration = Duration::from_secs(10);
 
@@ -66,8 +67,18 @@ impl AddressSpaces {
         }
     }
 
-    /// A process is gone.
+    /// A process is gone. Samples of it hold its root until the window ends, and nothing longer: the
+    /// file systems of a container could not be unmounted.
     pub fn exit(&mut self, process: ProcessKey) {
+        let gone: Vec<_> = self
+            .code
+            .iter()
+            .filter(|((key, _), _)| *key == process)
+            .map(|(key, _)| *key)
+            .collect();
+        for key in gone {
+            self.code.pop(&key);
+        }
         if let Some(unwinder) = &mut self.unwinder {
             unwinder.exit(process);
         }
@@ -112,11 +123,18 @@ impl AddressSpaces {
             self.known.put(key, known);
         }
         let places = self.look_up(&key, addresses.clone());
-        let unmapped = places.iter().any(Option::is_none);
+        let is_leaf_unmapped = places.first().is_some_and(Option::is_none);
+        let is_caller_unmapped = places.iter().skip(1).any(Option::is_none);
         let due = |known: &Known| {
             let age = now.duration_since(known.read_at);
-            let wanting = unmapped || known.space.is_none();
-            wanting && age >= known.retry_after || age >= READ_AGAIN_AFTER
+            let retry_after = if is_leaf_unmapped || known.space.is_none() {
+                known.retry_after
+            } else if is_caller_unmapped {
+                known.retry_after.max(RETRY_FOR_CALLER_AFTER)
+            } else {
+                READ_AGAIN_AFTER
+            };
+            age >= retry_after.min(READ_AGAIN_AFTER)
         };
         if !self.known.get(&key).is_some_and(due) {
             self.note_executables(&places);
@@ -134,7 +152,8 @@ impl AddressSpaces {
         }
         self.known.put(key, known);
         let places = self.look_up(&key, addresses);
-        if places.iter().all(Option::is_some)
+        if is_leaf_unmapped
+            && places.first().is_some_and(Option::is_some)
             && let Some(known) = self.known.get_mut(&key)
         {
             known.retry_after = RETRY_AFTER;

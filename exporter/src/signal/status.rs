@@ -131,6 +131,14 @@ impl Account<'_> {
                 &metric::EVENKEEL_SYMBOL_CACHE_EVICTIONS,
                 symbols.frames_evicted,
             );
+            single(
+                &metric::EVENKEEL_CODE_MAP_REFUSALS,
+                symbols.code_maps_refused,
+            );
+            single(
+                &metric::EVENKEEL_CODE_MAP_DROPPED_LINES,
+                symbols.code_map_lines_dropped,
+            );
         }
         if let Some(account) = self.reader.and_then(|reader| reader.unwind) {
             metrics.extend(unwind::metrics(&account, start));

@@ -28,6 +28,8 @@ const RETRY_AFTER: Duration = Duration::from_secs(10);
 enum State {
     /// No rows were asked for, or they made room.
     Waiting,
+    /// They are being made, or wait for room.
+    Making,
     /// Its rows are in the tables.
     Placed(Placed),
     /// It has none: no call frame information, or what cannot be read. Tried once.
@@ -191,7 +193,7 @@ impl ExecutableRows {
         match entry.state {
             State::Waiting => true,
             State::NoRoom(since) => now.duration_since(since) >= RETRY_AFTER,
-            State::Placed(_) | State::WithoutRows => false,
+            State::Making | State::Placed(_) | State::WithoutRows => false,
         }
     }
 
@@ -206,6 +208,13 @@ impl ExecutableRows {
         let entry = self.entries.get(&id)?;
         let is_wanted = matches!(entry.state, State::Waiting | State::NoRoom(_));
         is_wanted.then(|| Arc::clone(&entry.executable))
+    }
+
+    /// Notes that somebody makes the rows of an executable.
+    pub(super) fn making(&mut self, id: u32) {
+        if let Some(entry) = self.entries.get_mut(&id) {
+            entry.state = State::Making;
+        }
     }
 
     /// Puts rows that were made into the tables. `false` when room had to be made that is free only after
@@ -227,6 +236,8 @@ impl ExecutableRows {
         };
         let error = match self.tables.publish(entry.slot, rows, now) {
             Ok(placed) => {
+                let (name, rows) = (&entry.executable.name, rows.rows.len());
+                tracing::trace!(%name, rows, "Unwind tables of an executable are in place.");
                 entry.state = State::Placed(placed);
                 self.counters.built += 1;
                 self.counters.placed += 1;
@@ -236,7 +247,7 @@ impl ExecutableRows {
         };
         let wanted = rows.rows.len() as u64;
         let could_fit = wanted <= self.tables.fill().row_limit;
-        if could_fit && (self.make_room(error, now) || self.tables.has_retired()) {
+        if could_fit && (self.make_room(error, now) || self.tables.has_retired(now)) {
             return false;
         }
         if let Some(entry) = self.entries.get_mut(&id) {

@@ -3,6 +3,7 @@
 //! Call frame information becomes [`Rows`] by executable; the [`Unwinder`] keeps those that are needed in the
 //! arrays that the programs read (`exporter-ebpf/src/unwind_tables.rs`).
 
+mod builder;
 mod elf_frames;
 mod executables;
 mod frame_rules;

@@ -40,6 +40,16 @@ struct Known {
     mappings: Vec<UnwindMapping>,
 }
 
+impl Known {
+    fn entry(&self) -> UnwindProcess {
+        UnwindProcess {
+            start_time: self.start_time,
+            first: self.first,
+            count: length(&self.mappings),
+        }
+    }
+}
+
 /// What kernel programs know of processes.
 #[derive(Debug)]
 pub(super) struct ProcessMappings<E> {
@@ -91,6 +101,16 @@ impl<E: ProcessEntries> ProcessMappings<E> {
         now: Instant,
     ) -> Vec<UnwindMapping> {
         let mut hidden = Vec::new();
+        if let Some(known) = self.known.get(&process.pid)
+            && known.start_time == process.start_time_nanos
+            && known.mappings == mappings
+        {
+            // An exec of the same program to the same place has removed the entry.
+            let entry = known.entry();
+            if self.entries.put(process.pid, entry).is_ok() {
+                return mappings;
+            }
+        }
         // Not `hidden` yet: the entry may be gone by an exec, and the run is needed for the new one.
         if let Some(before) = self.known.pop(&process.pid) {
             self.space
@@ -125,26 +145,19 @@ impl<E: ProcessEntries> ProcessMappings<E> {
             self.array.set(word + 2, mapping.bias);
             self.array.set(word + 3, u64::from(mapping.executable));
         }
-        let entry = UnwindProcess {
+        let known = Known {
             start_time: process.start_time_nanos,
             first,
-            count: length(&mappings),
+            mappings,
         };
-        if let Err(error) = self.entries.put(process.pid, entry) {
+        if let Err(error) = self.entries.put(process.pid, known.entry()) {
             tracing::debug!(pid = process.pid, %error, "A process could not be shown to the kernel programs.");
             self.refused += 1;
-            self.space.give_back(first, length(&mappings), now);
-            hidden.extend(mappings);
+            self.space.give_back(first, length(&known.mappings), now);
+            hidden.extend(known.mappings);
             return hidden;
         }
-        self.known.put(
-            process.pid,
-            Known {
-                start_time: process.start_time_nanos,
-                first,
-                mappings,
-            },
-        );
+        self.known.put(process.pid, known);
         hidden
     }
 
@@ -237,6 +250,10 @@ mod tests {
         assert_eq!(read, [0, 1 << 16, 5, 0, 1 << 16, 2 << 16, 5, 1]);
         assert_eq!(table.publish(process(1), mappings(4), now), mappings(3));
         assert_eq!(table.entries[&1].count, 4);
+        let first = table.entries[&1].first;
+        table.entries.clear();
+        assert_eq!(table.publish(process(1), mappings(4), now), mappings(4));
+        assert_eq!(table.entries[&1].first, first, "the same, where it was");
         assert_eq!(table.forget(process(1), now), mappings(4));
         assert!(!table.entries.contains_key(&1));
     }

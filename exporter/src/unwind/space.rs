@@ -43,13 +43,7 @@ impl Space {
 
     /// Takes `length` entries; the first one's place, or `None` when no gap is wide enough.
     pub(super) fn take(&mut self, length: u32, now: Instant) -> Option<u32> {
-        while let Some((since, first, length)) = self.retired.front().copied() {
-            if now.duration_since(since) < GRACE {
-                break;
-            }
-            self.retired.pop_front();
-            self.insert(first, length);
-        }
+        self.reclaim(now);
         if length == 0 {
             return Some(0);
         }
@@ -75,8 +69,19 @@ impl Space {
     }
 
     /// Whether entries that were given back are still left alone.
-    pub(super) fn is_waiting(&self) -> bool {
+    pub(super) fn is_waiting(&mut self, now: Instant) -> bool {
+        self.reclaim(now);
         !self.retired.is_empty()
+    }
+
+    fn reclaim(&mut self, now: Instant) {
+        while let Some((since, first, length)) = self.retired.front().copied() {
+            if now.duration_since(since) < GRACE {
+                break;
+            }
+            self.retired.pop_front();
+            self.insert(first, length);
+        }
     }
 
     fn insert(&mut self, mut first: u32, mut length: u32) {
@@ -105,9 +110,13 @@ mod tests {
         let begin = Instant::now();
         assert_eq!(space.take(10, begin), Some(0));
         space.give_back(0, 10, begin);
-        assert_eq!((space.take(1, begin), space.is_waiting()), (None, true));
+        assert_eq!(
+            (space.take(1, begin), space.is_waiting(begin)),
+            (None, true)
+        );
         let later = begin + GRACE;
-        assert_eq!((space.take(1, later), space.is_waiting()), (Some(0), false));
+        assert!(!space.is_waiting(later));
+        assert_eq!(space.take(1, later), Some(0));
         assert_eq!(space.used(), 1);
     }
 

@@ -98,8 +98,9 @@ impl Tables {
     }
 
     /// Whether room was given back that can be used after [`super::space::GRACE`].
-    pub(super) fn has_retired(&self) -> bool {
-        self.row_space.is_waiting() || self.page_space.is_waiting()
+    pub(super) fn has_retired(&mut self, now: Instant) -> bool {
+        // Both: each reclaims what is free by now.
+        self.row_space.is_waiting(now) | self.page_space.is_waiting(now)
     }
 
     /// Writes the rows of an executable and then shows them to the kernel programs.

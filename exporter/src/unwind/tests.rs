@@ -73,9 +73,7 @@ fn tables_say_what_rows_say() {
     executables.map(&own, now).expect("slot");
     let reader = executables.reader();
     assert_eq!(reader.rule(7, rows.first_address), None, "not placed yet");
-    let rows = Ok(rows);
-    assert!(executables.place(7, &rows, now));
-    let rows = rows.expect("rows");
+    assert!(executables.place(7, &Ok(rows.clone()), now));
     let first = rows.first_address;
     for (page, range) in rows.pages.windows(2).enumerate() {
         let base = first + (page as u64) * 0x1_0000;
@@ -154,6 +152,32 @@ fn the_least_recently_sampled_makes_room() {
         ),
         (2, 2)
     );
+}
+
+/// While all rows are in use, what finds no room says so at once, and nobody waits for ever for room that was
+/// given back long ago.
+#[test]
+fn nobody_waits_for_ever() {
+    let (tables, _) = Tables::new(arrays(16, 64, 100, 1000));
+    let mut executables = ExecutableRows::new(tables);
+    let mut now = Instant::now();
+    for id in [1, 2, 3] {
+        executables.map(&executable(id), now).expect("slot");
+    }
+    assert!(executables.place(1, &Ok(rows(90, 0)), now));
+    now += IDLE;
+    assert!(!executables.place(2, &Ok(rows(80, 0)), now));
+    now += GRACE;
+    assert!(executables.place(2, &Ok(rows(80, 0)), now));
+    for _ in 0..3 {
+        now += GRACE;
+        executables.sampled(2, now);
+        assert!(
+            executables.place(3, &Ok(rows(80, 0)), now),
+            "no room, at once"
+        );
+    }
+    assert_eq!(executables.counters().no_room, 3);
 }
 
 /// Rows that find no room leave everything as it was.

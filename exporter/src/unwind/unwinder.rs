@@ -7,12 +7,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounded};
+use crossbeam_channel::{Receiver, Sender, TrySendError, bounded, select};
 use evenkeel_abi::{CfaKind, FramePointerKind, NO_EXECUTABLE, UnwindMapping};
-use rustix::time::{ClockId, clock_gettime};
 
 use super::{
-    Rows, RowsError, RowsLimits,
+    builder::{Builder, Made, Size},
     executables::{ExecutableRows, ExecutableRowsCounters},
     process_mappings::{ProcessEntries, ProcessMappings},
     space::GRACE,
@@ -23,6 +22,9 @@ use crate::{identity::ProcessKey, kernel::part::unwind::UnwindArrays, symbol::Ex
 
 /// Requests that wait: a storm of 1,800 short processes a second for half a second.
 const REQUESTS: usize = 1024;
+
+/// How long nothing needs to be done when nobody asks.
+const IDLE_WAIT: Duration = Duration::from_secs(3600);
 
 /// Executables whose rows wait to be made.
 const WANTED: usize = 4096;
@@ -112,6 +114,7 @@ impl Unwinder {
         processes: aya::maps::HashMap<aya::maps::MapData, u32, [u64; 2]>,
     ) -> std::io::Result<Self> {
         let (requests, inbox) = bounded(REQUESTS);
+        let (made, results) = bounded(Size::Small.jobs());
         let account = Arc::new(Mutex::new(UnwindAccount::default()));
         let (tables, mappings) = Tables::new(arrays);
         let executables = ExecutableRows::new(tables);
@@ -119,7 +122,13 @@ impl Unwinder {
         let state = UnwinderState {
             processes: ProcessMappings::new(processes, mappings),
             executables,
-            wanted: VecDeque::new(),
+            sampled: Vec::new(),
+            mapped: VecDeque::new(),
+            builders: [
+                Builder::start(Size::Small, made.clone())?,
+                Builder::start(Size::Large, made)?,
+            ],
+            made: Vec::new(),
             account: Arc::clone(&account),
             started: Instant::now(),
             build_time: Duration::ZERO,
@@ -127,7 +136,7 @@ impl Unwinder {
         };
         let thread = thread::Builder::new()
             .name("unwinder".into())
-            .spawn(move || state.run(&inbox))?;
+            .spawn(move || state.run(&inbox, &results))?;
         Ok(Self {
             requests: Some(requests),
             account,
@@ -225,13 +234,15 @@ impl Drop for Unwinder {
     }
 }
 
-/// Rows that were made and wait for room.
-type Made = (u32, Result<Rows, RowsError>);
-
 struct UnwinderState<E> {
     processes: ProcessMappings<E>,
     executables: ExecutableRows,
-    wanted: VecDeque<u32>,
+    /// Executables whose rows wait to be made: those that were sampled, and those that are only mapped.
+    sampled: Vec<Arc<Executable>>,
+    mapped: VecDeque<Arc<Executable>>,
+    builders: [Builder; 2],
+    /// Rows that wait for room, no more than builders are given at a time.
+    made: Vec<Made>,
     account: Arc<Mutex<UnwindAccount>>,
     started: Instant,
     build_time: Duration,
@@ -239,39 +250,54 @@ struct UnwinderState<E> {
 }
 
 impl<E: ProcessEntries> UnwinderState<E> {
-    fn run(mut self, inbox: &Receiver<Request>) {
-        let mut made: Option<Made> = None;
+    fn run(mut self, inbox: &Receiver<Request>, results: &Receiver<Made>) {
         loop {
-            let has_work = made.is_some() || !self.wanted.is_empty();
-            let request = if !has_work {
-                inbox.recv().map_err(|_| RecvTimeoutError::Disconnected)
-            } else if made.is_some() {
-                inbox.recv_timeout(GRACE)
-            } else if self.may_build() {
-                inbox.recv_timeout(Duration::ZERO)
-            } else {
-                self.deferred += 1;
-                inbox.recv_timeout(Duration::from_secs(1))
-            };
-            match request {
-                // Whoever is new comes before rows are made: they take longer.
-                Ok(request) => {
-                    self.handle(request);
-                    self.tell();
-                    continue;
-                }
-                Err(RecvTimeoutError::Disconnected) => return,
-                Err(RecvTimeoutError::Timeout) => {}
-            }
-            if made.is_none() && self.may_build() {
-                made = self.build();
-            }
-            if let Some((id, rows)) = &made
-                && self.executables.place(*id, rows, Instant::now())
-            {
-                made = None;
+            let wait = self.give_work();
+            select! {
+                recv(inbox) -> request => match request {
+                    Ok(request) => self.handle(request),
+                    Err(_) => return,
+                },
+                recv(results) -> made => {
+                    if let Ok(made) = made {
+                        self.build_time += made.cpu_time;
+                        self.made.push(made);
+                        self.place();
+                    }
+                },
+                default(wait) => self.place(),
             }
             self.tell();
+        }
+    }
+
+    /// Gives builders work; how long to wait for something else to happen.
+    fn give_work(&mut self) -> Duration {
+        let has_work = !self.sampled.is_empty() || !self.mapped.is_empty();
+        if has_work && !self.may_build() {
+            self.deferred += 1;
+            return Duration::from_secs(1);
+        }
+        for index in 0..self.builders.len() {
+            while let Some(size) = self
+                .builders
+                .get(index)
+                .filter(|builder| !builder.is_busy())
+                .map(|builder| builder.size)
+            {
+                let Some(executable) = self.next_of(size) else {
+                    break;
+                };
+                self.executables.making(executable.id);
+                if let Some(builder) = self.builders.get_mut(index) {
+                    builder.make(executable);
+                }
+            }
+        }
+        if self.made.is_empty() {
+            IDLE_WAIT
+        } else {
+            GRACE
         }
     }
 
@@ -279,33 +305,58 @@ impl<E: ProcessEntries> UnwinderState<E> {
         self.build_time < BUILD_BURST + self.started.elapsed().mul_f64(BUILD_SHARE)
     }
 
-    fn build(&mut self) -> Option<Made> {
-        while let Some(id) = self.wanted.pop_front() {
-            let Some(executable) = self.executables.wanted(id) else {
-                continue;
-            };
-            let before = thread_time();
-            let rows = Rows::build(&executable, &RowsLimits::default());
-            self.build_time += thread_time().saturating_sub(before);
-            return Some((id, rows));
+    /// The next executable of a size whose rows are to be made: the smallest of those that were sampled.
+    fn next_of(&mut self, size: Size) -> Option<Arc<Executable>> {
+        self.sampled
+            .retain(|executable| self.executables.wanted(executable.id).is_some());
+        let smallest = (0..)
+            .zip(&self.sampled)
+            .filter(|(_, executable)| Size::of(executable) == size)
+            .min_by_key(|(_, executable)| executable.identity.size)
+            .map(|(index, _)| index);
+        if let Some(index) = smallest {
+            return Some(self.sampled.swap_remove(index));
         }
-        None
+        self.mapped
+            .retain(|executable| self.executables.is_waiting(executable.id));
+        let index = self
+            .mapped
+            .iter()
+            .position(|executable| Size::of(executable) == size)?;
+        self.mapped.remove(index)
     }
 
-    /// What was sampled comes before what is only mapped.
-    fn want(&mut self, id: u32, is_sampled: bool) {
-        let place = self.wanted.iter().position(|wanted| *wanted == id);
-        match place {
-            Some(place) if is_sampled => {
-                self.wanted.remove(place);
-                self.wanted.push_front(id);
+    /// Puts rows that were made into the tables, as far as there is room.
+    fn place(&mut self) {
+        let now = Instant::now();
+        let Self {
+            made,
+            executables,
+            builders,
+            ..
+        } = self;
+        made.retain(|made| {
+            let is_done = executables.place(made.id, &made.rows, now);
+            if is_done {
+                for builder in builders.iter_mut() {
+                    let is_its = usize::from(builder.size == made.size);
+                    builder.pending = builder.pending.saturating_sub(is_its);
+                }
             }
-            Some(_) => {}
-            None if is_sampled => self.wanted.push_front(id),
-            None if self.wanted.len() < WANTED => self.wanted.push_back(id),
-            None => {}
+            !is_done
+        });
+    }
+
+    /// Notes that the rows of an executable are wanted.
+    fn want(&mut self, executable: &Arc<Executable>, is_sampled: bool) {
+        let same = |other: &Arc<Executable>| other.id == executable.id;
+        if is_sampled {
+            if self.sampled.len() < WANTED && !self.sampled.iter().any(same) {
+                self.sampled.push(Arc::clone(executable));
+            }
+        } else if self.mapped.len() < WANTED && !self.mapped.iter().any(same) {
+            self.mapped.push_back(Arc::clone(executable));
         }
-        self.wanted.truncate(WANTED);
     }
 
     fn handle(&mut self, request: Request) {
@@ -318,8 +369,10 @@ impl<E: ProcessEntries> UnwinderState<E> {
             }
             Request::Sampled(ids) => {
                 for id in ids {
-                    if self.executables.sampled(id, now) {
-                        self.want(id, true);
+                    if self.executables.sampled(id, now)
+                        && let Some(executable) = self.executables.wanted(id)
+                    {
+                        self.want(&executable, true);
                     }
                 }
             }
@@ -334,7 +387,7 @@ impl<E: ProcessEntries> UnwinderState<E> {
                 if executable.identity.size <= EAGER_BYTES
                     && self.executables.is_waiting(executable.id)
                 {
-                    self.want(executable.id, false);
+                    self.want(executable, false);
                 }
                 slot
             });
@@ -346,6 +399,8 @@ impl<E: ProcessEntries> UnwinderState<E> {
                 reserved: 0,
             });
         }
+        let (pid, mappings) = (process.pid, shown.len());
+        tracing::trace!(pid, mappings, "The mappings of a process are in place.");
         let hidden = self.processes.publish(process, shown, now);
         self.hide(&hidden);
     }
@@ -371,12 +426,4 @@ impl<E: ProcessEntries> UnwinderState<E> {
         };
         *self.account.lock().unwrap_or_else(PoisonError::into_inner) = account;
     }
-}
-
-/// CPU time of this thread.
-fn thread_time() -> Duration {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
-    let nanos = u32::try_from(time.tv_nsec).unwrap_or(0);
-    Duration::new(seconds, nanos)
 }

@@ -3,6 +3,26 @@
 use super::attribute;
 use crate::{Instrument, MetricAttribute, MetricDescriptor, Number, Requirement};
 
+/// Lines of maps of run-time code that could not be understood, and functions that found no room. Counter in `{line}`.
+pub static EVENKEEL_CODE_MAP_DROPPED_LINES: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.code_map.dropped_lines",
+    unit: "{line}",
+    description: "Lines of maps of run-time code that could not be understood, and functions that found no room.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[],
+};
+
+/// Maps of run-time code that were not read: of another user than their process, or older than it. Counter in `{file}`.
+pub static EVENKEEL_CODE_MAP_REFUSALS: MetricDescriptor = MetricDescriptor {
+    name: "evenkeel.code_map.refusals",
+    unit: "{file}",
+    description: "Maps of run-time code that were not read: of another user than their process, or older than it.",
+    instrument: Instrument::Counter,
+    number: Number::Int,
+    attributes: &[],
+};
+
 /// Context switches of the whole host. Counter in `{context_switch}`.
 pub static EVENKEEL_CPU_CONTEXT_SWITCHES: MetricDescriptor = MetricDescriptor {
     name: "evenkeel.cpu.context_switches",
@@ -1458,6 +1478,8 @@ pub static SYSTEM_UPTIME: MetricDescriptor = MetricDescriptor {
 
 /// Every metric, sorted by name.
 pub static ALL: &[&MetricDescriptor] = &[
+    &EVENKEEL_CODE_MAP_DROPPED_LINES,
+    &EVENKEEL_CODE_MAP_REFUSALS,
     &EVENKEEL_CPU_CONTEXT_SWITCHES,
     &EVENKEEL_CPU_INTERRUPT_TIME,
     &EVENKEEL_CPU_RUN_QUEUE_LENGTH,

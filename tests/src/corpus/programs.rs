@@ -146,6 +146,17 @@ pub const PROGRAMS: &[Program] = &[
             "gcc -O2 -o @ linkage.c @.so -Wl,-z,now -fcf-protection=full -Wl,-z,ibtplt",
         ],
     ),
+    // Called by others than the program: a timer, the C library, the start of a context.
+    program(
+        "ekc-interrupts",
+        "interrupts",
+        &["gcc -O2 -o @ interrupts.c"],
+    ),
+    program("ekc-callback", "callback", &["gcc -O2 -o @ callback.c"]),
+    program("ekc-context", "context", &["gcc -O2 -o @ context.c"]),
+    program("ekc-early", "early", &["gcc -O2 -o @ early.c"]),
+    program("ekc-early-stat", "early", &["gcc -O2 -static -o @ early.c"]),
+    program("ekc-lost", "lost", &["gcc -O2 -o @ lost.c lost.s"]),
     // Other languages.
     program(
         "ekc-assembly",

@@ -13,18 +13,23 @@ mod formats;
 mod harness;
 mod host;
 mod interrupts;
+mod jit;
 mod lines;
+mod many_binaries;
 mod names;
 mod network;
 mod off_cpu;
 mod on_cpu;
+mod other_kernels;
 mod record;
 mod refusal;
 mod run_queue;
 mod stolen;
+mod storm;
 mod switches;
 mod syscalls;
 mod unwind_corpus;
+mod unwind_programs;
 mod wait_reasons;
 
 use std::process::ExitCode;
@@ -41,7 +46,12 @@ fn main() -> ExitCode {
         depth::TESTS,
         names::TESTS,
         lines::TESTS,
+        jit::TESTS,
         unwind_corpus::TESTS,
+        unwind_programs::TESTS,
+        other_kernels::TESTS,
+        storm::TESTS,
+        many_binaries::TESTS,
         run_queue::TESTS,
         off_cpu::TESTS,
         wait_reasons::TESTS,

@@ -18,6 +18,7 @@ pub(crate) const TESTS: &[Test] = &[
     Test::new("names::rust_v0_is_demangled", RECORDING, rust),
     Test::new("names::go_functions_have_names", GO, go),
     Test::new("names::stripped_go_functions_have_names", GO, stripped_go),
+    Test::new("names::go_and_c_call_each_other", GO, go_with_c),
     Test::new(
         "names::a_deleted_executable_keeps_its_names",
         RECORDING,
@@ -101,8 +102,8 @@ fn rust() -> Result<()> {
     Ok(())
 }
 
-/// Go with symbols: the hot function under `runtime.main`. Its caller `main.main` is not asked for: a Go
-/// function that calls nothing has no frame of its own, and frame pointers then lead past the caller.
+/// Go with symbols: the hot function under its caller. A Go function that calls nothing has no frame of its
+/// own, and frame pointers would lead past `main.main`.
 fn go() -> Result<()> {
     ensure_go(Workload::Go)
 }
@@ -112,11 +113,34 @@ fn stripped_go() -> Result<()> {
     ensure_go(Workload::GoStripped)
 }
 
+/// C under the Go code that called it, and Go under the C code that called that: each call is on another
+/// stack.
+fn go_with_c() -> Result<()> {
+    const TO_C: [&str; 3] = [
+        "main._Cfunc_turnInC",
+        "runtime.cgocall",
+        "runtime.asmcgocall",
+    ];
+    let (_recording, mut stacks) = record(Workload::GoWithC)?;
+    stacks.retain(|stack| stack.has_frame(|frame| frame == "turnInC" || frame == "main.turnInGo"));
+    ensure_share(
+        "the hot functions under runtime.main",
+        &stacks,
+        90,
+        |stack| {
+            let is_at = |name: &str| stack.frames.iter().position(|frame| frame == name);
+            let from_go = stack.has_chain(&TO_C) && is_at("turnInC").is_some();
+            let back = is_at("runtime.asmcgocall").zip(is_at("runtime.cgocallback"));
+            let from_c = back.is_some_and(|(there, back)| there < back);
+            stack.has_chain(&["runtime.goexit", "runtime.main", "main.main"]) && (from_go || from_c)
+        },
+    )
+}
+
 fn ensure_go(workload: Workload) -> Result<()> {
     let (_recording, stacks) = record(workload)?;
-    ensure_share("main.hotGo under runtime.main", &stacks, 95, |stack| {
-        stack.has_frame(|frame| frame == "main.hotGo")
-            && stack.has_frame(|frame| frame == "runtime.main")
+    ensure_share("main.hotGo under main.main", &stacks, 95, |stack| {
+        stack.has_chain(&["runtime.main", "main.main", "main.hotGo"])
     })?;
     for frame in stacks.iter().flat_map(|stack| &stack.frames) {
         ensure!(!frame.contains("0x"), "an address: {frame}");

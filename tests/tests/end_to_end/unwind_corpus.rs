@@ -7,14 +7,22 @@ use evenkeel_tests::{
     corpus::{self, Judgement, Program},
     evenkeel::Recording,
     needs::Need,
+    perf::{Chains, Opinion},
     suite::Test,
 };
 
-pub(crate) const TESTS: &[Test] = &[Test::new(
-    "unwind_corpus::every_program_has_its_whole_chain",
-    NEEDS,
-    whole,
-)];
+pub(crate) const TESTS: &[Test] = &[
+    Test::new(
+        "unwind_corpus::every_program_has_its_whole_chain",
+        NEEDS,
+        whole,
+    ),
+    Test::new(
+        "unwind_corpus::perf_proves_no_chain_wrong",
+        NEEDS_PERF,
+        compared,
+    ),
+];
 
 const NEEDS: &[Need] = &[
     Need::Root,
@@ -27,11 +35,54 @@ const NEEDS: &[Need] = &[
     Need::Program("go"),
 ];
 
-/// All programs share the CPUs for as long: on two of them, 40 programs have 400 samples each.
-const SECONDS: u32 = 27;
+const NEEDS_PERF: &[Need] = &[
+    Need::Root,
+    Need::Bpf,
+    Need::Program("gcc"),
+    Need::Program("g++"),
+    Need::Program("rustc"),
+    Need::Program("perf"),
+];
 
-/// Three times the usual rate, so that half a minute is enough for a share of 99 %.
-const FREQUENCY: &str = "299";
+/// The programs that perf unwinds by the same tables: it has none for musl and for code without tables, takes a
+/// minute for a deep stack, and a process of vfork has its parent's name.
+const COMPARED: &[&str] = &[
+    "ekc-o0",
+    "ekc-o1",
+    "ekc-o2",
+    "ekc-o3",
+    "ekc-static",
+    "ekc-static-pie",
+    "ekc-handler",
+    "ekc-altstack",
+    "ekc-noreturn",
+    "ekc-tail",
+    "ekc-longjmp",
+    "ekc-thread",
+    "ekc-frames",
+    "ekc-frames-o0",
+    "ekc-reads",
+    "ekc-clock",
+    "ekc-load",
+    "ekc-lazy",
+    "ekc-now",
+    "ekc-exceptions",
+    "ekc-templates",
+    "ekc-rust-v0",
+];
+
+/// Each program runs for as long. A process is walked without tables for its first 20 to 40 ms, until they are
+/// read: five seconds are enough for that to be less than 1 %.
+const SECONDS: u32 = 5;
+
+/// As many as the machine has CPUs at least, so that none waits for another.
+const AT_ONCE: usize = 2;
+
+/// Twice the usual rate, so that a hundredth is several samples.
+const FREQUENCY: &str = "199";
+
+/// Longest recording of all of them: three times what it takes.
+const LIMIT: Duration = Duration::from_secs(400);
 
 /// Smallest number of samples that can show a share of 99 %.
 const MIN_SAMPLES: u64 = 100;
@@ -39,7 +90,7 @@ const MIN_SAMPLES: u64 = 100;
 /// At least 99 % of each program's samples are its whole expected chain.
 fn whole() -> Result<()> {
     let programs = corpus::named(&[])?;
-    let recording = record(&programs)?;
+    let recording = record(&programs, SECONDS)?;
     let stacks = recording.folded("on_cpu")?;
     let mut failed = Vec::new();
     for program in &programs {
@@ -53,14 +104,50 @@ fn whole() -> Result<()> {
     Ok(())
 }
 
-fn record(programs: &[Program]) -> Result<Recording> {
+/// Against `perf record --call-graph dwarf` of the same programs: no sample has a chain that perf has seen to be
+/// another. A chain that perf hasn't seen at all is not wrong by that; it is printed.
+fn compared() -> Result<()> {
+    let programs = corpus::named(COMPARED)?;
+    let recording = record(&programs, 2)?;
+    let script = corpus::script(&programs, AT_ONCE, recording.folder(), 2)?;
+    let chains = Chains::record(&script, "499", recording.folder(), LIMIT)?;
+    let stacks = recording.folded("on_cpu")?;
+    let mut wrong = Vec::new();
+    for program in &programs {
+        let own = stacks.iter().filter(|stack| stack.process == program.name);
+        let (mut agreed, mut not_seen) = (0, 0);
+        for stack in own {
+            match chains.opinion(stack) {
+                Opinion::Compatible => agreed += stack.value,
+                Opinion::NotSeen => not_seen += stack.value,
+                Opinion::Wrong => wrong.push(format!(
+                    "{}: {} {}",
+                    program.name,
+                    stack.value,
+                    stack.frames.join(";")
+                )),
+            }
+        }
+        println!(
+            "{}: {agreed} samples agree with one of {} chains, {not_seen} have none to compare",
+            program.name,
+            chains.count(program.name)
+        );
+        ensure!(agreed > 50, "{}: {agreed} samples compared", program.name);
+    }
+    ensure!(
+        wrong.is_empty(),
+        "perf has other chains than\n{}",
+        wrong.join("\n")
+    );
+    Ok(())
+}
+
+fn record(programs: &[Program], seconds: u32) -> Result<Recording> {
     let mut recording = Recording::empty()?;
-    let script = corpus::script(programs, recording.folder(), SECONDS)?;
+    let script = corpus::script(programs, AT_ONCE, recording.folder(), seconds)?;
     let mut command =
         recording.recorder_command(&["--frequency", FREQUENCY, "--", "sh", "-c", &script])?;
-    recording.run(
-        &mut command,
-        Duration::from_secs(u64::from(SECONDS) * 3 + 30),
-    )?;
+    recording.run(&mut command, LIMIT)?;
     Ok(recording)
 }

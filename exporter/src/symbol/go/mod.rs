@@ -12,6 +12,7 @@ mod bytes;
 mod frame_setup;
 mod header;
 mod image;
+mod inlined_calls;
 mod module_data;
 mod names;
 mod pc_values;

@@ -241,7 +241,7 @@ fn at_depth(offset: u64, depth: i32, setup: Option<FrameSetup>) -> UnwindRule {
 fn moved(offset: u64, depth: i32, setup: Option<FrameSetup>) -> UnwindRule {
     match setup {
         Some(setup) if setup.set.is_some_and(|set| offset >= set) && depth > 0 => {
-            UnwindRule::with_cfa(CfaKind::FramePointer, 16)
+            UnwindRule::with_cfa(CfaKind::OtherStack, 16)
                 .and_then(with_saved_pointer)
                 .unwrap_or(UnwindRule::of_kind(CfaKind::Unknown))
         }

@@ -13,6 +13,7 @@ use object::{Object as _, ObjectSymbol as _};
 use super::{GoTable, GoTableError};
 
 mod broken;
+mod figures;
 mod names;
 mod stacks;
 

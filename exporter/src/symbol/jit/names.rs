@@ -153,6 +153,7 @@ impl Followed {
 
     fn lost(&self) -> u64 {
         self.map.counters().malformed
+            + self.map.counters().cut
             + self.of_map.dropped()
             + self.of_dump.dropped()
             + u64::from(self.dump.is_broken())

@@ -18,8 +18,11 @@ const MAX_NAME_BYTES: usize = 1024;
 /// Longest line; a longer one is skipped as a whole.
 const MAX_LINE_BYTES: usize = 64 << 10;
 
-/// Most bytes read of one file, in all. A Node.js program with 100,000 functions writes 10 MB.
+/// Longest file that is read to its end. A Node.js program with 100,000 functions writes 10 MB.
 const MAX_BYTES: u64 = 64 << 20;
+
+/// Most bytes read at a time, which is once a window; the rest is read then. They take 0.1 s.
+const MAX_BYTES_AT_ONCE: u64 = 16 << 20;
 
 /// Bytes read at a time.
 const CHUNK: usize = 256 << 10;
@@ -34,6 +37,8 @@ pub(super) struct PerfMapCounters {
     pub(super) malformed: u64,
     /// Times that the file had been written anew.
     pub(super) rewritten: u64,
+    /// Files that were too long to be read to their end.
+    pub(super) cut: u64,
 }
 
 /// How far a perf map was read.
@@ -42,8 +47,8 @@ pub(super) struct PerfMap {
     inode: (u64, u64),
     /// Bytes taken into the table: whole lines.
     done: u64,
-    /// Bytes read in all.
-    read: u64,
+    /// It is longer than what is read of it, which was counted.
+    is_cut: bool,
     tail: Vec<u8>,
     counters: PerfMapCounters,
 }
@@ -66,10 +71,12 @@ impl PerfMap {
             table.forget_all();
             self.inode = inode;
             self.done = 0;
+            self.is_cut = false;
             self.tail.clear();
         }
         let mut chunk = vec![0; CHUNK];
-        while self.read < MAX_BYTES {
+        let end = MAX_BYTES.min(self.done.saturating_add(MAX_BYTES_AT_ONCE));
+        while self.done < end {
             let read = file.read_at(&mut chunk, self.done)?;
             if read == 0 {
                 break;
@@ -84,11 +91,14 @@ impl PerfMap {
             let lines = bytes.get(..whole).unwrap_or(&[]);
             self.take(lines, table);
             self.done += whole as u64;
-            self.read += whole as u64;
             self.tail = lines
                 .get(lines.len().saturating_sub(TAIL)..)
                 .unwrap_or(lines)
                 .to_vec();
+        }
+        if self.done >= MAX_BYTES && !self.is_cut {
+            self.is_cut = true;
+            self.counters.cut += 1;
         }
         Ok(())
     }
@@ -228,9 +238,9 @@ mod tests {
     fn growing() {
         let mut followed = Followed::new(b"1000 10 one\n");
         followed.append(b"2000 10 two\n");
-        assert_eq!(followed.map.read, 24);
+        assert_eq!(followed.map.done, 24);
         followed.follow();
-        assert_eq!(followed.map.read, 24);
+        assert_eq!(followed.map.done, 24);
         assert_eq!(name(&followed.table, 0x1000), Some("one"));
         for anew in [
             "3000 10 three\n",

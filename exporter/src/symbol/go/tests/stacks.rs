@@ -176,7 +176,7 @@ fn stack_switches() {
             let most = within.max_by_key(|rule| rule.end - rule.start);
             let most = most.expect("a rule").rule;
             let expected = if pushes {
-                CfaKind::FramePointer
+                CfaKind::OtherStack
             } else {
                 CfaKind::Unknown
             };
