@@ -33,6 +33,16 @@ const MAX_LINK_BYTES: u64 = 4096;
 /// header table has at most 4 MiB.
 const MAX_HEADERS: u16 = 0xff00;
 
+/// Sections that hold names or lead to them: symbols, symbols of the dynamic linker, DWARF, a
+/// compressed file with symbols (MiniDebugInfo), the name of a debug file.
+pub const NAME_TABLES: [&str; 5] = [
+    ".symtab",
+    ".dynsym",
+    ".debug_info",
+    ".gnu_debugdata",
+    ".gnu_debuglink",
+];
+
 /// An executable `PT_LOAD` segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
@@ -51,6 +61,8 @@ pub struct ElfImage {
     pub segments: Vec<Segment>,
     /// Build ids in the notes.
     pub build_ids: NoteBuildIds,
+    /// Which of [`NAME_TABLES`] the file has.
+    pub tables: Vec<&'static str>,
     /// Bytes of symbol and string tables: what reading the names costs.
     pub symbol_bytes: u64,
     /// Bytes of DWARF in the file itself, decompressed as far as the headers tell.
@@ -165,6 +177,11 @@ fn read_sections<H: FileHeader<Endian = Endianness>>(
             .ok_or(BROKEN)?;
         if section.sh_type(endian) == SHT_NOBITS {
             continue;
+        }
+        if let Some(table) = NAME_TABLES.iter().find(|table| table.as_bytes() == name)
+            && !image.tables.contains(table)
+        {
+            image.tables.push(table);
         }
         let size: u64 = section.sh_size(endian).into();
         let offset: u64 = section.sh_offset(endian).into();

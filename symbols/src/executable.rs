@@ -128,6 +128,8 @@ pub struct Executable {
     pub mapping: Arc<Mapping>,
     /// Why there are no segments or no symbols, if so.
     pub reason: Option<&'static str>,
+    /// Which of [`NAME_TABLES`](super::elf_image::NAME_TABLES) the file has.
+    pub tables: Vec<&'static str>,
     /// Bytes of symbol and string tables.
     pub symbol_bytes: u64,
     /// Bytes of DWARF.
@@ -211,6 +213,7 @@ impl Executable {
             build_ids,
             mapping: Arc::new(mapping),
             reason,
+            tables: image.tables,
             symbol_bytes: image.symbol_bytes,
             debug_bytes: image.debug_bytes,
             readable: image.refused.is_none(),
@@ -252,6 +255,21 @@ impl Executable {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clone()
+    }
+
+    /// Why an address of this file has no name, in words.
+    pub fn why_unnamed(&self) -> &'static str {
+        let has = |table| self.tables.contains(&table);
+        match self.reason {
+            Some(reason) => reason,
+            None if has(".symtab") || has(".debug_info") => "no symbol covers the address",
+            None if has(".gnu_debugdata") => "stripped; its MiniDebugInfo is not read",
+            None if has(".gnu_debuglink") => {
+                "stripped; its debug file does not cover the address or is missing"
+            }
+            None if has(".dynsym") => "stripped; no dynamic symbol covers the address",
+            None => "stripped of all symbols",
+        }
     }
 
     /// Lets go of the file.
@@ -307,6 +325,17 @@ mod tests {
             (executable.mapping.start, executable.mapping.limit),
             (0, 10)
         );
+    }
+
+    /// A file says which tables it has, and why it lacks a name.
+    #[test]
+    fn tables() {
+        let own = Executable::open(1, Path::new("/proc/self/exe")).expect("executable");
+        assert!(own.tables.contains(&".symtab") && own.tables.contains(&".debug_info"));
+        assert_eq!(own.why_unnamed(), "no symbol covers the address");
+        let stripped = Executable::open(1, Path::new("/bin/true")).expect("executable");
+        assert!(!stripped.tables.contains(&".symtab"));
+        assert!(stripped.why_unnamed().starts_with("stripped"));
     }
 
     /// A named pipe is refused and not waited for.

@@ -40,6 +40,11 @@ pub enum InspectError {
 pub struct InspectedAddress {
     /// ELF virtual address, as `0x` and hex digits.
     pub address: String,
+    /// The sections with names, or with the way to them, that the file has.
+    pub tables: Vec<&'static str>,
+    /// Why there is no name; absent when there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<&'static str>,
     /// Innermost inlined function first. One frame without a function where there is no name.
     pub frames: Vec<InspectedFrame>,
 }
@@ -82,7 +87,7 @@ pub fn inspect_address(
     })?;
     let batch = Arc::new(Batch {
         user: vec![(
-            executable,
+            Arc::clone(&executable),
             addresses
                 .iter()
                 .map(|value| Address {
@@ -101,6 +106,8 @@ pub fn inspect_address(
         .zip(addresses)
         .map(|(frame, address)| InspectedAddress {
             address: format!("{address:#x}"),
+            tables: executable.tables.clone(),
+            reason: frame.lines.is_empty().then(|| executable.why_unnamed()),
             frames: frames(frame),
         })
         .collect())

@@ -40,6 +40,11 @@ fn c_program() {
     assert_eq!(inspected[0].frames[1].module, "program");
     assert_eq!(inspected[1].frames.len(), 1);
     assert_eq!(inspected[1].frames[0].function, None);
+    assert!(inspected[1].tables.contains(&".symtab"));
+    assert_eq!(
+        [inspected[0].reason, inspected[1].reason],
+        [None, Some("no symbol covers the address")]
+    );
 }
 
 /// A return address that is one past the end of the caller belongs to the caller.
