@@ -206,12 +206,12 @@ impl Probes {
     }
 }
 
-/// Rows of unwind tables that there is room for: a row is 4 bytes, and a 2048th of the node's memory is
+/// Rows of unwind tables that there is room for: a row is 4 bytes, and a 1024th of the node's memory is
 /// spent on them, 4 to 32 MiB. A C library has 28 thousand, a C compiler half a million, Rust's a million.
 fn unwind_rows() -> u32 {
     const BYTES: std::ops::RangeInclusive<u64> = 4 << 20..=32 << 20;
     let memory = rustix::system::sysinfo();
-    let bytes = memory.totalram.saturating_mul(u64::from(memory.mem_unit)) / 2048;
+    let bytes = memory.totalram.saturating_mul(u64::from(memory.mem_unit)) / 1024;
     u32::try_from(bytes.clamp(*BYTES.start(), *BYTES.end()) / 4).unwrap_or(1 << 20)
 }
 

@@ -20,6 +20,9 @@ use crate::symbol::Executable;
 /// take it from each other forever.
 const IDLE: Duration = Duration::from_secs(3);
 
+/// Part of the rows wanted that an executable must have to make room.
+const LEAST_HELP: u64 = 8;
+
 /// How long an executable that found no room is not tried again.
 const RETRY_AFTER: Duration = Duration::from_secs(10);
 
@@ -247,7 +250,7 @@ impl ExecutableRows {
         };
         let wanted = rows.rows.len() as u64;
         let could_fit = wanted <= self.tables.fill().row_limit;
-        if could_fit && (self.make_room(error, now) || self.tables.has_retired(now)) {
+        if could_fit && (self.tables.has_retired(now) || self.make_room(wanted, error, now)) {
             return false;
         }
         if let Some(entry) = self.entries.get_mut(&id) {
@@ -258,19 +261,36 @@ impl ExecutableRows {
         true
     }
 
-    /// Takes the rows away that were not sampled for the longest time, if that was long ago.
-    fn make_room(&mut self, error: PlaceError, now: Instant) -> bool {
+    /// Takes the rows of one executable away: of one that no process has mapped any more, or else of the one
+    /// that was not sampled for the longest time, if that was long ago. Only rows that help are taken: a
+    /// large file gains nothing from the rows of small ones, which come back at once.
+    fn make_room(&mut self, wanted: u64, error: PlaceError, now: Instant) -> bool {
         if error == PlaceError::Rules {
             return false;
         }
-        let is_idle = |entry: &&mut Entry| {
-            matches!(entry.state, State::Placed(_)) && now.duration_since(entry.used_at) >= IDLE
+        let rows = |entry: &Entry| match &entry.state {
+            State::Placed(placed) => placed.rows(),
+            _ => 0,
         };
+        let may_go = |entry: &Entry| {
+            rows(entry) >= (wanted / LEAST_HELP).max(1)
+                && (entry.mappings == 0 || now.duration_since(entry.used_at) >= IDLE)
+        };
+        let fill = self.tables.fill();
+        let gained: u64 = self
+            .entries
+            .values()
+            .filter(|entry| may_go(entry))
+            .map(rows)
+            .sum();
+        if fill.row_limit - fill.rows + gained < wanted {
+            return false;
+        }
         let Some(entry) = self
             .entries
             .values_mut()
-            .filter(is_idle)
-            .min_by_key(|entry| entry.used_at)
+            .filter(|entry| may_go(entry))
+            .min_by_key(|entry| (entry.mappings > 0, entry.used_at))
         else {
             return false;
         };

@@ -38,6 +38,13 @@ pub(super) struct Placed {
     rules: Vec<u16>,
 }
 
+impl Placed {
+    /// How many rows there are.
+    pub(super) fn rows(&self) -> u64 {
+        u64::from(self.rows.1) * 2
+    }
+}
+
 /// The arrays of executables, pages, rows and rules.
 #[derive(Debug)]
 pub(super) struct Tables {
