@@ -275,7 +275,9 @@ impl<'a> Search<'a> {
             .enumerate()
             .map(|(index, address)| {
                 let sym = match batch.get(index) {
-                    Some(Symbolized::Sym(sym)) => Some(sym.clone()),
+                    Some(Symbolized::Sym(sym)) => {
+                        Some(self.with_linker_name(sym.clone(), *address))
+                    }
                     // Broken debug information of one unit does not cost the name.
                     _ if self.full.is_some() => self.single(*address),
                     _ => None,
@@ -285,6 +287,22 @@ impl<'a> Search<'a> {
                     .unwrap_or_default()
             })
             .collect()
+    }
+
+    /// The symbol table's name where debug information gave another: Rust's line tables name
+    /// functions without their crate and module.
+    fn with_linker_name(&self, sym: Sym<'a>, address: u64) -> Sym<'a> {
+        if self.full.is_none() {
+            return sym;
+        }
+        match self.single(address) {
+            Some(symbol) if symbol.size.is_some() => Sym {
+                code_info: sym.code_info,
+                inlined: sym.inlined,
+                ..symbol
+            },
+            _ => sym,
+        }
     }
 
     fn single(&self, address: u64) -> Option<Sym<'a>> {

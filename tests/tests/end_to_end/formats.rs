@@ -121,14 +121,14 @@ fn json() -> Result<()> {
             "a row of top without {key}"
         );
     }
-    let inner = top
+    let churn = top
         .iter()
-        .find(|row| row["function"] == "inner" && row["module"] == Workload::Spinner.name())
-        .with_context(|| format!("no `inner` among {} top functions", top.len()))?;
+        .find(|row| row["function"] == "churn" && row["module"] == Workload::Spinner.name())
+        .with_context(|| format!("no `churn` among {} top functions", top.len()))?;
     ensure!(
-        inner["self"].as_u64().is_some_and(|own| own > 100)
-            && inner["total"].as_u64() >= inner["self"].as_u64(),
-        "{inner}"
+        churn["self"].as_u64().is_some_and(|own| own > 100)
+            && churn["total"].as_u64() >= churn["self"].as_u64(),
+        "{churn}"
     );
     ensure!(profile.get("by_process").is_some(), "no by_process");
 
