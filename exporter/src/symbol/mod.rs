@@ -11,7 +11,7 @@ pub mod address_space;
 pub mod build_id;
 mod cpp_name;
 pub mod demangle;
-mod elf_image;
+pub(crate) mod elf_image;
 mod elf_names;
 pub mod executable;
 pub mod executable_table;

@@ -171,10 +171,11 @@ impl<'a> Frames<'a> {
         const MOST: usize = 16;
         let places = code
             .windows(SIGNAL_RETURN.len())
-            .zip(address..)
-            .filter(|(window, _)| *window == SIGNAL_RETURN)
+            .enumerate()
+            .filter(|(_, window)| *window == SIGNAL_RETURN)
             .take(MOST);
-        for (_, start) in places {
+        for (offset, _) in places {
+            let start = address.saturating_add(offset as u64);
             let Some(rule) = UnwindRule::with_cfa(CfaKind::Signal, 0) else {
                 return;
             };
@@ -232,7 +233,7 @@ pub(super) fn rows(
 }
 
 /// The same of an ELF file in any place that can be read.
-pub(super) fn rows_of<'a, R: ReadRef<'a>>(
+pub(crate) fn rows_of<'a, R: ReadRef<'a>>(
     data: R,
     length: u64,
     limits: &RowsLimits,

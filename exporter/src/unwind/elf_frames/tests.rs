@@ -315,3 +315,9 @@ fn damaged() {
     assert!(refused > 1000, "{refused}");
     assert!(begin.elapsed().as_secs() < 60, "{:?}", begin.elapsed());
 }
+
+/// A segment that ends beyond the last address is looked at without counting past it.
+#[test]
+fn found_by_fuzzing() {
+    let _ = rows_of_bytes(include_bytes!("../../../../fuzz/corpus/eh_frame/crash-1"));
+}
