@@ -3,6 +3,8 @@
 pub mod capture;
 pub mod cli;
 pub mod deliver;
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod identity;
 pub mod kernel;
 pub mod profile;

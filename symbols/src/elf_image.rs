@@ -7,7 +7,7 @@
 use std::fs::File;
 
 use object::{
-    Endianness, FileKind, ReadCache, ReadRef as _,
+    Endianness, FileKind, ReadCache, ReadRef,
     elf::{FileHeader32, FileHeader64, PF_X, PT_LOAD, PT_NOTE, SHF_COMPRESSED, SHT_NOBITS},
     read::elf::{FileHeader, ProgramHeader as _, SectionHeader as _},
 };
@@ -82,17 +82,21 @@ impl ElfImage {
     /// A plain-words reason when this is not an ELF file or its program headers are broken.
     /// Broken sections only cost the names.
     pub fn read(file: &File, length: u64) -> Result<Self, &'static str> {
-        let data = ReadCache::new(file);
-        match FileKind::parse(&data) {
-            Ok(FileKind::Elf64) => read_as::<FileHeader64<Endianness>>(&data, length),
-            Ok(FileKind::Elf32) => read_as::<FileHeader32<Endianness>>(&data, length),
+        Self::read_from(&ReadCache::new(file), length)
+    }
+
+    /// The same from any place that can be read.
+    pub fn read_from<'a, R: ReadRef<'a>>(data: R, length: u64) -> Result<Self, &'static str> {
+        match FileKind::parse(data) {
+            Ok(FileKind::Elf64) => read_as::<FileHeader64<Endianness>, R>(data, length),
+            Ok(FileKind::Elf32) => read_as::<FileHeader32<Endianness>, R>(data, length),
             _ => Err("not an ELF file"),
         }
     }
 }
 
-fn read_as<H: FileHeader<Endian = Endianness>>(
-    data: &ReadCache<&File>,
+fn read_as<'a, H: FileHeader<Endian = Endianness>, R: ReadRef<'a>>(
+    data: R,
     length: u64,
 ) -> Result<ElfImage, &'static str> {
     let header = H::parse(data).map_err(|_| "broken ELF header")?;
@@ -144,10 +148,10 @@ fn read_as<H: FileHeader<Endian = Endianness>>(
     Ok(image)
 }
 
-fn read_sections<H: FileHeader<Endian = Endianness>>(
+fn read_sections<'a, H: FileHeader<Endian = Endianness>, R: ReadRef<'a>>(
     header: &H,
     endian: Endianness,
-    data: &ReadCache<&File>,
+    data: R,
     length: u64,
     image: &mut ElfImage,
 ) -> Result<(), &'static str> {
@@ -238,7 +242,7 @@ fn read_sections<H: FileHeader<Endian = Endianness>>(
 /// Whether a debug link is a bare file name or lies below the system's debug directories. The
 /// reader of DWARF opens what the link says, and opening a pipe or a device could hang or do
 /// worse. Real links of executables are bare names; the others stand in debug files.
-fn is_plain_link(data: &ReadCache<&File>, section: &[u8], offset: u64, size: u64) -> bool {
+fn is_plain_link<'a, R: ReadRef<'a>>(data: R, section: &[u8], offset: u64, size: u64) -> bool {
     let Ok(bytes) = data.read_bytes_at(offset, size.min(MAX_LINK_BYTES)) else {
         return false;
     };

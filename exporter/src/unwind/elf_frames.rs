@@ -11,7 +11,7 @@ use gimli::{
     UnwindContext, UnwindOffset, UnwindSection,
 };
 use object::{
-    Endianness, ReadCache, ReadRef as _,
+    Endianness, ReadCache, ReadRef,
     elf::{
         EM_AARCH64, EM_X86_64, FileHeader64, PF_X, PT_GNU_EH_FRAME, PT_LOAD, SHF_COMPRESSED,
         SHT_NOBITS,
@@ -33,6 +33,13 @@ const SIGNAL_RETURN: [u8; 9] = [0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05];
 
 /// Bytes of the entry point that are taken for it where nothing says how long it is: of musl it has 22.
 const ENTRY_BYTES: u64 = 48;
+
+/// Segments of code that are looked at; linkers write one or two.
+const CODE_SEGMENTS: usize = 64;
+
+/// Longest common information entry, bytes: it is carried out anew for each of its functions. Those of compilers
+/// have 24 to 40.
+const COMMON_BYTES: usize = 256;
 
 /// Why an executable has no rows.
 #[derive(Debug, thiserror::Error)]
@@ -69,14 +76,12 @@ struct Frames<'a> {
     debug_frame: Option<&'a [u8]>,
     /// Code of which it is known without a section: first address, one past the last, rule.
     additions: Vec<(u64, u64, UnwindRule)>,
+    /// Segments of code: first address, one past the last.
+    code: Vec<(u64, u64)>,
 }
 
 impl<'a> Frames<'a> {
-    fn find(
-        data: &'a ReadCache<&File>,
-        length: u64,
-        limits: &RowsLimits,
-    ) -> Result<Self, RowsError> {
+    fn find<R: ReadRef<'a>>(data: R, length: u64, limits: &RowsLimits) -> Result<Self, RowsError> {
         let broken = |what| RowsError::NotElf { what };
         let header = FileHeader64::<Endianness>::parse(data)
             .map_err(|_| broken("it is not an ELF file of 64 bits"))?;
@@ -92,6 +97,7 @@ impl<'a> Frames<'a> {
             eh_frame: None,
             debug_frame: None,
             additions: Vec::new(),
+            code: Vec::new(),
         };
         let read = |offset: u64, size: u64| {
             let is_inside = offset.checked_add(size).is_some_and(|end| end <= length);
@@ -143,15 +149,17 @@ impl<'a> Frames<'a> {
                 .additions
                 .push((entry, entry.saturating_add(ENTRY_BYTES), outermost));
         }
-        if header.e_machine.get(endian) == EM_X86_64 && length <= SEARCHED_CODE {
-            for segment in segments {
-                let is_code =
-                    segment.p_type(endian) == PT_LOAD && segment.p_flags(endian).contains(PF_X);
-                if is_code
-                    && let Some(code) = read(segment.p_offset(endian), segment.p_filesz(endian))?
-                {
-                    frames.add_signal_returns(code, segment.p_vaddr(endian));
-                }
+        let is_searched = header.e_machine.get(endian) == EM_X86_64 && length <= SEARCHED_CODE;
+        let code = segments
+            .iter()
+            .filter(|segment| segment.p_type(endian) == PT_LOAD)
+            .filter(|segment| segment.p_flags(endian).contains(PF_X))
+            .take(CODE_SEGMENTS);
+        for segment in code {
+            let (start, size) = (segment.p_vaddr(endian), segment.p_filesz(endian));
+            frames.code.push((start, start.saturating_add(size)));
+            if is_searched && let Some(code) = read(segment.p_offset(endian), size)? {
+                frames.add_signal_returns(code, start);
             }
         }
         Ok(frames)
@@ -163,10 +171,11 @@ impl<'a> Frames<'a> {
         const MOST: usize = 16;
         let places = code
             .windows(SIGNAL_RETURN.len())
-            .zip(address..)
-            .filter(|(window, _)| *window == SIGNAL_RETURN)
+            .enumerate()
+            .filter(|(_, window)| *window == SIGNAL_RETURN)
             .take(MOST);
-        for (_, start) in places {
+        for (offset, _) in places {
+            let start = address.saturating_add(offset as u64);
             let Some(rule) = UnwindRule::with_cfa(CfaKind::Signal, 0) else {
                 return;
             };
@@ -220,18 +229,32 @@ pub(super) fn rows(
     limits: &RowsLimits,
     further: impl Iterator<Item = (u64, u64, UnwindRule)>,
 ) -> Result<Rows, RowsError> {
-    let data = ReadCache::new(file);
-    let frames = Frames::find(&data, length, limits)?;
-    let mut functions = Functions::default();
+    rows_of(&ReadCache::new(file), length, limits, further)
+}
+
+/// The same of an ELF file in any place that can be read.
+pub(crate) fn rows_of<'a, R: ReadRef<'a>>(
+    data: R,
+    length: u64,
+    limits: &RowsLimits,
+    further: impl Iterator<Item = (u64, u64, UnwindRule)>,
+) -> Result<Rows, RowsError> {
+    let frames = Frames::find(data, length, limits)?;
+    let mut functions = Functions {
+        code: frames.code.clone(),
+        ..Functions::default()
+    };
     let mut context = UnwindContext::new();
     let eh_frame = frames.eh_frame.map(|(bytes, address)| {
         let mut section = EhFrame::new(bytes, LittleEndian);
         section.set_address_size(8);
+        section.set_vendor(frames.architecture.vendor());
         (section, frames.bases.clone().set_eh_frame(address))
     });
     let debug_frame = frames.debug_frame.map(|bytes| {
         let mut section = DebugFrame::new(bytes, LittleEndian);
         section.set_address_size(8);
+        section.set_vendor(frames.architecture.vendor());
         section
     });
     if let Some((section, bases)) = &eh_frame {
@@ -246,17 +269,22 @@ pub(super) fn rows(
     }
     functions.add(&frames.additions);
     let mut builder = RowsBuilder::new(limits);
-    for _ in 0..functions.refused {
-        builder.refuse();
-    }
-    let mut cies = HashMap::new();
-    for function in functions.sorted() {
+    builder.refuse(functions.refused);
+    let (mut cies, mut debug_cies) = (HashMap::new(), HashMap::new());
+    let functions = functions.sorted();
+    for (index, function) in functions.iter().enumerate() {
         // These go first where both say something.
         while let Some((start, end, rule)) = further.next_if(|(start, ..)| *start < function.end) {
             builder.add(start, end, rule);
         }
         match function.source {
-            Source::Rule(rule) => builder.add(function.start, function.end, rule),
+            // A guess: what is stated about this code, or begins within it, holds. The byte before a signal
+            // return may be the last one of the function before.
+            Source::Rule(_) if builder.end() > function.start.saturating_add(1) => {}
+            Source::Rule(rule) => {
+                let next = functions.get(index + 1).map_or(u64::MAX, |next| next.start);
+                builder.add(function.start, function.end.min(next), rule);
+            }
             Source::EhFrame => {
                 if let Some((section, bases)) = &eh_frame {
                     let entry = (section, bases);
@@ -273,12 +301,11 @@ pub(super) fn rows(
             Source::DebugFrame => {
                 if let Some(section) = &debug_frame {
                     let entry = (section, &frames.bases);
-                    let mut cies = HashMap::new();
                     add_rows(
                         &mut builder,
                         function,
                         entry,
-                        &mut cies,
+                        &mut debug_cies,
                         &mut context,
                         frames.architecture,
                     );
@@ -311,12 +338,12 @@ fn add_rows<'a, S: UnwindSection<Bytes<'a>>>(
         cie(cies, section, bases, offset)
     });
     let Ok(entry) = entry else {
-        builder.refuse();
+        builder.refuse(1);
         return;
     };
     let is_signal_frame = entry.is_signal_trampoline();
     let Ok(mut table) = entry.rows(section, bases, context) else {
-        builder.refuse();
+        builder.refuse(1);
         return;
     };
     let unknown = UnwindRule::of_kind(CfaKind::Unknown);
@@ -330,7 +357,7 @@ fn add_rows<'a, S: UnwindSection<Bytes<'a>>>(
             Ok(None) => break,
             Err(_) => {
                 // What came before is right; of the rest nothing is known but that there is a rule.
-                builder.refuse();
+                builder.refuse(1);
                 builder.add(function.start, function.end, unknown);
                 break;
             }
@@ -372,6 +399,8 @@ struct Function {
 #[derive(Debug, Default)]
 struct Functions {
     list: Vec<Function>,
+    /// Segments of code.
+    code: Vec<(u64, u64)>,
     refused: u64,
 }
 
@@ -406,23 +435,34 @@ impl Functions {
                 continue;
             };
             let start = parsed.initial_address();
-            // A linker that drops a function leaves its entry at address 0.
+            // A linker that drops a function leaves its entry at address 0, or at the last ones.
+            let Some(segment_end) = self.end_of_code(start) else {
+                continue;
+            };
             if start == 0 || parsed.len() == 0 {
                 continue;
             }
-            match (
-                start.checked_add(parsed.len()),
-                u32::try_from(parsed.offset()),
-            ) {
-                (Some(end), Ok(offset)) => self.list.push(Function {
-                    start,
-                    end,
-                    offset,
-                    source,
-                }),
-                _ => self.refused += 1,
+            let Ok(offset) = u32::try_from(parsed.offset()) else {
+                self.refused += 1;
+                continue;
+            };
+            if parsed.cie().entry_len() > COMMON_BYTES {
+                self.refused += 1;
+                continue;
             }
+            self.list.push(Function {
+                start,
+                end: start.saturating_add(parsed.len()).min(segment_end),
+                offset,
+                source,
+            });
         }
+    }
+
+    /// One past the last address of the segment of code that has an address.
+    fn end_of_code(&self, address: u64) -> Option<u64> {
+        let holds = |(start, end): &&(u64, u64)| (*start..*end).contains(&address);
+        self.code.iter().find(holds).map(|(_, end)| *end)
     }
 
     fn add(&mut self, additions: &[(u64, u64, UnwindRule)]) {
@@ -442,3 +482,6 @@ impl Functions {
         &self.list
     }
 }
+
+#[cfg(test)]
+mod tests;

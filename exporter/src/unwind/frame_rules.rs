@@ -3,7 +3,7 @@
 use evenkeel_abi::{CfaKind, FramePointerKind, ReturnKind, UnwindRule};
 use gimli::{
     CfaRule, Encoding, EndianSlice, Format, LittleEndian, Operation, Register, RegisterRule,
-    UnwindExpression, UnwindSection, UnwindTableRow,
+    UnwindExpression, UnwindSection, UnwindTableRow, Vendor,
 };
 
 /// Bytes of a section.
@@ -49,6 +49,15 @@ impl Architecture {
         context: Some(128),
         has_link_register: true,
     };
+
+    /// Whose instructions there may be: those of arm64 say whether a return address is signed.
+    pub(super) fn vendor(&self) -> Vendor {
+        if self.has_link_register {
+            Vendor::AArch64
+        } else {
+            Vendor::Default
+        }
+    }
 }
 
 /// The rule that a row states; `Unknown` for one that cannot be said in a rule.

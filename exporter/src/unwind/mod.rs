@@ -18,6 +18,7 @@ mod tables;
 mod tests;
 mod unwinder;
 
+pub(crate) use self::elf_frames::rows_of;
 pub use self::{
     elf_frames::RowsError,
     executables::ExecutableRowsCounters,

@@ -146,9 +146,9 @@ impl RowsBuilder {
         self.end
     }
 
-    /// A function whose call frame information could not be read.
-    pub(super) fn refuse(&mut self) {
-        self.rows.refused += 1;
+    /// Functions whose call frame information could not be read.
+    pub(super) fn refuse(&mut self, count: u64) {
+        self.rows.refused = self.rows.refused.saturating_add(count);
     }
 
     /// From `start` to `end` a rule holds. What lies before the end of the last one is left out.
