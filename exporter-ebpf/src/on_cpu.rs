@@ -32,7 +32,7 @@ const WOKEN_SLOTS: usize = 4096;
 
 /// Samples through code about which nothing is known for which user space is woken, after the first sample
 /// of a process: one that begins maps its libraries one after the other.
-const UNVERIFIED_WAKE_UPS: u64 = 7;
+const UNVERIFIED_WAKE_UPS: u64 = 63;
 
 /// Processes that user space was already woken for, by a hash of the pid, as their start times with the
 /// number of further wake-ups in the low bits. A process that is sampled for the first time may live

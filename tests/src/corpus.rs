@@ -119,6 +119,8 @@ pub struct Judgement {
     pub samples: u64,
     /// Those with the whole chain.
     pub whole: u64,
+    /// Those that are cut and marked, as far as the chain says that they may.
+    pub cut: u64,
     /// Those without, by why, with one stack as an example.
     pub rest: BTreeMap<String, (u64, String)>,
 }
@@ -133,6 +135,11 @@ impl Judgement {
             match chain.judge(&stack.frames) {
                 Verdict::Whole => judgement.whole += stack.value,
                 other => {
+                    judgement.cut += if other == Verdict::Cut {
+                        stack.value
+                    } else {
+                        0
+                    };
                     let (count, example) = judgement
                         .rest
                         .entry(other.to_string())
@@ -144,12 +151,14 @@ impl Judgement {
                 }
             }
         }
+        let may_be_cut = judgement.samples * chain.may_be_cut() / 100;
+        judgement.cut = judgement.cut.min(may_be_cut);
         Ok(judgement)
     }
 
-    /// Whether at least `percent` of the samples are whole; no samples are not enough of them.
+    /// Whether at least `percent` of the samples are what they should be; no samples are not enough of them.
     pub fn reaches(&self, percent: u64) -> bool {
-        self.samples > 0 && self.whole * 100 >= self.samples * percent
+        self.samples > 0 && (self.whole + self.cut) * 100 >= self.samples * percent
     }
 }
 

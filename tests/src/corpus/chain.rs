@@ -10,6 +10,8 @@
 //! | `+` | one frame of the program that has no name: `PROGRAM+0xOFFSET` |
 //! | `...` | any number of frames, none among them |
 //! | `[truncated]` | the mark of a stack that was cut, at the root |
+//!
+//! A line `cut N%` says that so many of the samples may be cut and marked: no frame can be found then.
 
 use anyhow::{Context as _, Result, ensure};
 
@@ -21,7 +23,7 @@ const KERNEL: &str = "_[k]";
 
 /// A call chain, leaf first.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Chain(Vec<Pattern>);
+pub struct Chain(Vec<Pattern>, u64);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Pattern {
@@ -98,8 +100,14 @@ impl Chain {
     /// Reads a chain file; `+` stands for a frame of `program`.
     pub fn parse(text: &str, program: &str) -> Result<Self> {
         let mut patterns = Vec::new();
+        let mut may_be_cut = 0;
         for line in text.lines().map(str::trim) {
             if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            if let Some(share) = line.strip_prefix("cut ") {
+                let share = share.strip_suffix('%').context("a share without %")?;
+                may_be_cut = share.parse()?;
                 continue;
             }
             let (pattern, count) =
@@ -107,7 +115,12 @@ impl Chain {
             patterns.extend(std::iter::repeat_n(pattern, count));
         }
         ensure!(!patterns.is_empty(), "a chain without a frame");
-        Ok(Self(patterns))
+        Ok(Self(patterns, may_be_cut))
+    }
+
+    /// Percent of the samples that may be cut and marked.
+    pub fn may_be_cut(&self) -> u64 {
+        self.1
     }
 
     /// What `frames` is, a folded stack with the root first.

@@ -36,8 +36,13 @@ const JAVA: &[Need] = &[
 
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Options with which V8 writes a perf map, and interpreted functions have code of their own in it.
-const PERF: [&str; 2] = ["--perf-basic-prof", "--interpreted-frames-native-stack"];
+/// Options with which V8 writes a perf map, and interpreted functions have code of their own in it; and functions
+/// are not inlined, of which a perf map says nothing.
+const PERF: [&str; 3] = [
+    "--perf-basic-prof",
+    "--interpreted-frames-native-stack",
+    "--no-turbo-inlining",
+];
 
 fn source(name: &str) -> PathBuf {
     repository().join("examples/workloads").join(name)

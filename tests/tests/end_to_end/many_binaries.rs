@@ -52,7 +52,7 @@ fn sixty() -> Result<()> {
 }
 
 /// Copies of Node, each a file of its own of 90 MB, that spin one after the other: memory stays within its bounds,
-/// what makes room is counted, and the first copy, which finds room, has whole stacks.
+/// what makes room is counted, and each copy has whole stacks: what has ended makes room at once.
 fn in_turn(copies: u32) -> Result<()> {
     let recording = Recording::empty()?;
     let mut recorder = Running::start(&mut recording.recorder_command(&[
@@ -60,6 +60,7 @@ fn in_turn(copies: u32) -> Result<()> {
         "all",
         "--enable",
         "on_cpu",
+        "--no-lines",
         "--duration",
         "20m",
     ])?)?;
@@ -110,10 +111,11 @@ fn in_turn(copies: u32) -> Result<()> {
     ensure!(most < RESIDENT, "{most} bytes are resident");
     ensure!(maps < MAPS, "{maps} bytes of maps");
     ensure!(usage <= limit, "{usage} rows of {limit}");
-    ensure!(evicted > 0.0, "nothing made room");
+    // Sixty don't fit; six do where a node has 8 GiB.
+    ensure!(copies < 60 || evicted > 0.0, "nothing made room");
     ensure!(
-        shares.first().is_some_and(|share| *share >= 50),
-        "the first copy found no room"
+        shares.iter().all(|share| *share >= 50),
+        "a copy found no room"
     );
     Ok(())
 }

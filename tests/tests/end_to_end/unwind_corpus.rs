@@ -90,7 +90,7 @@ const MIN_SAMPLES: u64 = 100;
 /// At least 99 % of each program's samples are its whole expected chain.
 fn whole() -> Result<()> {
     let programs = corpus::named(&[])?;
-    let recording = record(&programs, SECONDS)?;
+    let recording = record(&programs, SECONDS, "--lines")?;
     let stacks = recording.folded("on_cpu")?;
     let mut failed = Vec::new();
     for program in &programs {
@@ -108,7 +108,8 @@ fn whole() -> Result<()> {
 /// another. A chain that perf hasn't seen at all is not wrong by that; it is printed.
 fn compared() -> Result<()> {
     let programs = corpus::named(COMPARED)?;
-    let recording = record(&programs, 2)?;
+    // Perf names what the linker names: no inlined functions.
+    let recording = record(&programs, 2, "--no-lines")?;
     let script = corpus::script(&programs, AT_ONCE, recording.folder(), 2)?;
     let chains = Chains::record(&script, "499", recording.folder(), LIMIT)?;
     let stacks = recording.folded("on_cpu")?;
@@ -143,11 +144,18 @@ fn compared() -> Result<()> {
     Ok(())
 }
 
-fn record(programs: &[Program], seconds: u32) -> Result<Recording> {
+fn record(programs: &[Program], seconds: u32, lines: &str) -> Result<Recording> {
     let mut recording = Recording::empty()?;
     let script = corpus::script(programs, AT_ONCE, recording.folder(), seconds)?;
-    let mut command =
-        recording.recorder_command(&["--frequency", FREQUENCY, "--", "sh", "-c", &script])?;
+    let mut command = recording.recorder_command(&[
+        lines,
+        "--frequency",
+        FREQUENCY,
+        "--",
+        "sh",
+        "-c",
+        &script,
+    ])?;
     recording.run(&mut command, LIMIT)?;
     Ok(recording)
 }
