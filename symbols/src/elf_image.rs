@@ -73,6 +73,8 @@ pub struct ElfImage {
     pub refused: Option<&'static str>,
     /// Whether a link to debug information leads where only a hostile file would lead.
     pub has_strange_debug_link: bool,
+    /// Name of the file with its debug information, of `.gnu_debuglink`.
+    pub debug_link: Option<Vec<u8>>,
 }
 
 impl ElfImage {
@@ -215,10 +217,12 @@ fn read_sections<'a, H: FileHeader<Endian = Endianness>, R: ReadRef<'a>>(
                 };
                 image.debug_bytes = image.debug_bytes.saturating_add(size);
             }
-            b".gnu_debuglink" | b".gnu_debugaltlink" | b".debug_sup"
-                if !is_plain_link(data, name, offset, size) =>
-            {
-                image.has_strange_debug_link = true;
+            b".gnu_debuglink" | b".gnu_debugaltlink" | b".debug_sup" => {
+                match plain_link(data, name, offset, size) {
+                    Some(link) if name == b".gnu_debuglink" => image.debug_link = Some(link),
+                    Some(_) => {}
+                    None => image.has_strange_debug_link = true,
+                }
             }
             b".go.buildinfo" | b".gopclntab" | b".data.rel.ro.gopclntab" => image.may_be_go = true,
             // The Go linker's note is in no segment when the system linker wrote the file.
@@ -239,13 +243,16 @@ fn read_sections<'a, H: FileHeader<Endian = Endianness>, R: ReadRef<'a>>(
     Ok(())
 }
 
-/// Whether a debug link is a bare file name or lies below the system's debug directories. The
+/// A debug link that is a bare file name or lies below the system's debug directories. The
 /// reader of DWARF opens what the link says, and opening a pipe or a device could hang or do
 /// worse. Real links of executables are bare names; the others stand in debug files.
-fn is_plain_link<'a, R: ReadRef<'a>>(data: R, section: &[u8], offset: u64, size: u64) -> bool {
-    let Ok(bytes) = data.read_bytes_at(offset, size.min(MAX_LINK_BYTES)) else {
-        return false;
-    };
+fn plain_link<'a, R: ReadRef<'a>>(
+    data: R,
+    section: &[u8],
+    offset: u64,
+    size: u64,
+) -> Option<Vec<u8>> {
+    let bytes = data.read_bytes_at(offset, size.min(MAX_LINK_BYTES)).ok()?;
     // `.debug_sup`: version (2 bytes) and a flag come first (DWARF 5, section 7.3.6).
     let bytes = match section {
         b".debug_sup" => bytes.get(3..).unwrap_or(&[]),
@@ -254,7 +261,9 @@ fn is_plain_link<'a, R: ReadRef<'a>>(data: R, section: &[u8], offset: u64, size:
     let link = bytes.split(|byte| *byte == 0).next().unwrap_or(&[]);
     let below_debug_directory =
         link.starts_with(b"/usr/lib/debug/") || link.starts_with(b"/lib/debug/");
-    !link.windows(2).any(|pair| pair == b"..") && (below_debug_directory || !link.contains(&b'/'))
+    let is_plain = !link.windows(2).any(|pair| pair == b"..")
+        && (below_debug_directory || !link.contains(&b'/'));
+    is_plain.then(|| link.to_vec())
 }
 
 #[cfg(test)]

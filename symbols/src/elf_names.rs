@@ -5,11 +5,12 @@
 //! over is not read, and a panic in a parser costs the names of that one file.
 
 use std::{
-    fs::File,
+    ffi::OsStr,
+    fs::{self, File},
     num::NonZeroUsize,
-    os::fd::AsRawFd as _,
+    os::{fd::AsRawFd as _, unix::ffi::OsStrExt as _},
     panic::{AssertUnwindSafe, catch_unwind},
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::Arc,
 };
 
@@ -176,8 +177,15 @@ impl ElfNames {
         let with_debug = executable
             .symbol_bytes
             .saturating_add(executable.debug_bytes);
-        let debug =
-            self.limits.lines && executable.has_safe_debug_links && with_debug <= self.limits.bytes;
+        let linked = match &executable.debug_link {
+            Some(link) => linked_bytes(&file, link),
+            None => Some(0),
+        };
+        let with_debug = with_debug.saturating_add(linked.unwrap_or(0));
+        let debug = self.limits.lines
+            && executable.has_safe_debug_links
+            && linked.is_some()
+            && with_debug <= self.limits.bytes;
         let bytes = if debug {
             with_debug
         } else {
@@ -367,5 +375,55 @@ fn lines(sym: &Sym<'_>, functions: &mut FunctionTable, may_be_go: bool) -> Found
     FoundLines {
         lines,
         frame_type: Some(frame_type),
+    }
+}
+
+/// Bytes of the files that a debug link may be of, beside the program and below the system's debug directory;
+/// `None` when one is not a regular file: the reader of DWARF opens it, and a pipe would hold it up for
+/// ever.
+fn linked_bytes(file: &File, link: &[u8]) -> Option<u64> {
+    let link = Path::new(OsStr::from_bytes(link));
+    let program = fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).ok()?;
+    let folder = program.parent().unwrap_or(Path::new("/"));
+    let below_root = folder.strip_prefix("/").unwrap_or(folder);
+    let places = [
+        folder.join(link),
+        folder.join(".debug").join(link),
+        Path::new("/usr/lib/debug").join(below_root).join(link),
+        Path::new("/lib/debug").join(below_root).join(link),
+    ];
+    let mut bytes = 0_u64;
+    for place in places {
+        match fs::metadata(place) {
+            Ok(found) if found.is_file() => bytes = bytes.saturating_add(found.len()),
+            Ok(_) => return None,
+            Err(_) => {}
+        }
+    }
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+
+    use super::*;
+
+    /// A pipe where debug information should be is not opened; a file is, and its size counts.
+    #[test]
+    fn only_files_are_followed() {
+        let folder = tempfile::tempdir().expect("folder");
+        let program = folder.path().join("program");
+        fs::write(&program, b"").expect("program");
+        let program = File::open(&program).expect("program");
+        assert_eq!(linked_bytes(&program, b"d.debug"), Some(0));
+        let link = folder.path().join("d.debug");
+        mknodat(CWD, &link, FileType::Fifo, Mode::RUSR, 0).expect("pipe");
+        assert_eq!(linked_bytes(&program, b"d.debug"), None);
+        fs::remove_file(&link).expect("pipe");
+        fs::write(&link, b"12345").expect("file");
+        assert_eq!(linked_bytes(&program, b"d.debug"), Some(5));
     }
 }

@@ -140,6 +140,8 @@ pub struct Executable {
     pub may_be_go: bool,
     /// Whether its debug information may be read.
     pub has_safe_debug_links: bool,
+    /// Name of the file with its debug information.
+    pub(crate) debug_link: Option<Vec<u8>>,
     file: Mutex<Option<Arc<File>>>,
 }
 
@@ -219,6 +221,7 @@ impl Executable {
             readable: image.refused.is_none(),
             may_be_go: image.may_be_go,
             has_safe_debug_links: !image.has_strange_debug_link,
+            debug_link: image.debug_link,
             file: Mutex::new(Some(Arc::new(file))),
         })
     }

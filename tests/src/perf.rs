@@ -18,6 +18,9 @@ const SCRIPT_LIMIT: Duration = Duration::from_secs(240);
 /// Bytes of stack that perf copies with a sample; calls beyond them are missing from its chain.
 const STACK_BYTES: &str = "dwarf,16384";
 
+/// The base name of `_start`, where a program begins; threads begin in a library.
+const ROOT: &str = "start";
+
 /// One frame by perf.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Frame {
@@ -63,7 +66,12 @@ impl Chains {
                 continue;
             };
             let frames: Vec<Frame> = lines.filter_map(Frame::parse).collect();
-            if !frames.is_empty() {
+            // What ends in a function of the program is a chain that perf has lost: it would agree with
+            // every stack with its leaf.
+            let is_whole = frames
+                .last()
+                .is_some_and(|root| root.name.as_deref().is_none_or(|name| name == ROOT));
+            if is_whole {
                 let process = process.trim().to_owned();
                 chains.0.entry(process).or_default().insert(frames);
             }
@@ -193,6 +201,8 @@ mod tests {
         assert_eq!(opinion("_start;libc+0x1;main;spin"), Opinion::Wrong);
         assert_eq!(opinion("_start;libc+0x1;main;other;spin"), Opinion::Wrong);
         assert_eq!(opinion("main;other"), Opinion::NotSeen);
+        // The second chain, which perf has lost, says nothing of who called `outer`.
+        assert_eq!(opinion("_start;libc+0x1;other;outer;spin"), Opinion::Wrong);
     }
 
     /// Names are compared without what the two spell differently.

@@ -310,6 +310,8 @@ impl Capture {
                 .iter()
                 .any(|(name, state)| *name == signal && state.is_on())
         };
+        // Next to the counters of the kernel programs, which count some of the same things.
+        let host = self.host_sampler.as_mut().map(HostSampler::sample);
         if let Some(probes) = &mut self.probes {
             for signal in &mut probes.signals {
                 if is_measured(signal.signal()) {
@@ -340,8 +342,7 @@ impl Capture {
         metrics.extend(ticker.and_then(StealTicker::metric));
         let ticker_losses = ticker.map(StealTicker::losses).unwrap_or_default();
         let mut host_losses = Default::default();
-        if let Some(sampler) = &mut self.host_sampler {
-            let host = sampler.sample();
+        if let (Some(sampler), Some(host)) = (&self.host_sampler, host) {
             self.host_readings += host.len() as u64;
             host_losses = sampler.losses();
             metrics.extend(host);
