@@ -18,7 +18,8 @@ const SCRIPT_LIMIT: Duration = Duration::from_secs(240);
 /// Bytes of stack that perf copies with a sample; calls beyond them are missing from its chain.
 const STACK_BYTES: &str = "dwarf,16384";
 
-/// The base name of `_start`, where a program begins; threads begin in a library.
+/// In the base names of where programs begin, `_start` and, in static ones, what it calls: perf does not always come
+/// farther. Threads begin in a library.
 const ROOT: &str = "start";
 
 /// One frame by perf.
@@ -70,7 +71,7 @@ impl Chains {
             // every stack with its leaf.
             let is_whole = frames
                 .last()
-                .is_some_and(|root| root.name.as_deref().is_none_or(|name| name == ROOT));
+                .is_some_and(|root| root.name.as_deref().is_none_or(|name| name.contains(ROOT)));
             if is_whole {
                 let process = process.trim().to_owned();
                 chains.0.entry(process).or_default().insert(frames);

@@ -143,7 +143,13 @@ impl AddressSpaces {
         let retry_after = self.known.get(&key).map_or(RETRY_AFTER, |known| {
             (known.retry_after * 2).min(RETRY_AT_MOST)
         });
+        let length = |known: &Known| known.space.as_ref().map(AddressSpace::len);
+        let before = self.known.get(&key).and_then(length);
         let mut known = self.read(process.key, table, retry_after);
+        // A program that begins maps one library after the other: there is more to come.
+        if length(&known).is_some_and(|now| before != Some(now)) {
+            known.retry_after = RETRY_AFTER;
+        }
         // What was read while the process lived is worth more than nothing.
         if known.space.is_none()
             && let Some(before) = self.known.pop(&key)
