@@ -156,6 +156,12 @@ impl Judgement {
         Ok(judgement)
     }
 
+    /// Percent of the samples that have some of the chain's functions and are neither it nor cut and marked.
+    pub fn others(&self) -> u64 {
+        let wrong = self.rest.get(&Verdict::Different.to_string());
+        wrong.map_or(0, |(count, _)| count * 100 / self.samples.max(1))
+    }
+
     /// Whether at least `percent` of the samples are what they should be; no samples are not enough of them.
     pub fn reaches(&self, percent: u64) -> bool {
         self.samples > 0 && (self.whole + self.cut) * 100 >= self.samples * percent

@@ -67,14 +67,20 @@ impl Chains {
                 continue;
             };
             let frames: Vec<Frame> = lines.filter_map(Frame::parse).collect();
-            // What ends in a function of the program is a chain that perf has lost: it would agree with
-            // every stack with its leaf.
-            let is_whole = frames
-                .last()
-                .is_some_and(|root| root.name.as_deref().is_none_or(|name| name.contains(ROOT)));
-            if is_whole {
+            if !frames.is_empty() {
                 let process = process.trim().to_owned();
                 chains.0.entry(process).or_default().insert(frames);
+            }
+        }
+        for of_process in chains.0.values_mut() {
+            // What ends in a function of the program is a chain that perf has lost: it would agree with every
+            // stack with its leaf. In static programs perf loses all of them.
+            let is_whole = |chain: &Vec<Frame>| {
+                let root = chain.last().and_then(|root| root.name.as_deref());
+                root.is_none_or(|name| name.contains(ROOT))
+            };
+            if of_process.iter().any(is_whole) {
+                of_process.retain(is_whole);
             }
         }
         chains

@@ -3,7 +3,7 @@
 //! The file may be made to harm: sizes are checked before anything is read, and the time it takes follows
 //! from them.
 
-use std::{collections::HashMap, fs::File};
+use std::{cell::Cell, collections::HashMap, fs::File};
 
 use evenkeel_abi::{CfaKind, UnwindRule};
 use gimli::{
@@ -30,6 +30,13 @@ const SEARCHED_CODE: u64 = 16 << 20;
 
 /// `mov $15, %rax; syscall`: `rt_sigreturn`, by which a signal handler returns on x86-64 in all C libraries.
 const SIGNAL_RETURN: [u8; 9] = [0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05];
+
+/// Broken entries after which no more of a section is read: each can take as long as the section is to be found
+/// broken.
+const MAX_REFUSED: u64 = 256;
+
+/// `PN_XNUM` and `SHN_LORESERVE`: larger counts stand elsewhere and are not followed.
+const MAX_HEADERS: u16 = 0xff00;
 
 /// Bytes of the entry point that are taken for it where nothing says how long it is: of musl it has 22.
 const ENTRY_BYTES: u64 = 48;
@@ -99,17 +106,27 @@ impl<'a> Frames<'a> {
             additions: Vec::new(),
             code: Vec::new(),
         };
+        // Everything that is read stays in memory: sections of the same name, and segments, may overlap.
+        let left = Cell::new(limits.section_bytes.saturating_add(SEARCHED_CODE));
         let read = |offset: u64, size: u64| {
             let is_inside = offset.checked_add(size).is_some_and(|end| end <= length);
             if !is_inside || size == 0 {
                 return Ok(None);
             }
-            if size > limits.section_bytes {
+            let Some(rest) = left.get().checked_sub(size) else {
                 return Err(RowsError::TooLarge { what: "bytes" });
-            }
+            };
+            left.set(rest);
             Ok(data.read_bytes_at(offset, size).ok())
         };
-        let sections = header.sections(endian, data).ok();
+        if header.e_phnum.get(endian) >= MAX_HEADERS {
+            return Err(broken("too many program headers"));
+        }
+        // A count of 0 stands elsewhere, and may be any.
+        let has_sections = (1..MAX_HEADERS).contains(&header.e_shnum.get(endian));
+        let sections = has_sections
+            .then(|| header.sections(endian, data).ok())
+            .flatten();
         for section in sections.iter().flat_map(|table| table.iter()) {
             let Some(Ok(name)) = sections
                 .as_ref()
@@ -319,7 +336,8 @@ pub(crate) fn rows_of<'a, R: ReadRef<'a>>(
     builder.finish().ok_or(RowsError::TooLarge { what: "rows" })
 }
 
-type Cies<'a> = HashMap<usize, CommonInformationEntry<Bytes<'a>>>;
+/// Common entries by offset, and what is wrong with them: to find that out can take as long as the section is.
+type Cies<'a> = HashMap<usize, gimli::Result<CommonInformationEntry<Bytes<'a>>>>;
 
 /// Adds the rows of one function.
 fn add_rows<'a, S: UnwindSection<Bytes<'a>>>(
@@ -371,13 +389,9 @@ fn cie<'a, S: UnwindSection<Bytes<'a>>>(
     bases: &BaseAddresses,
     offset: S::Offset,
 ) -> gimli::Result<CommonInformationEntry<Bytes<'a>>> {
-    let place = UnwindOffset::into(offset);
-    if let Some(known) = cies.get(&place) {
-        return Ok(known.clone());
-    }
-    let read = section.cie_from_offset(bases, offset)?;
-    cies.insert(place, read.clone());
-    Ok(read)
+    cies.entry(UnwindOffset::into(offset))
+        .or_insert_with(|| section.cie_from_offset(bases, offset))
+        .clone()
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -427,6 +441,9 @@ impl Functions {
             };
             if self.list.len() >= limits.functions {
                 return Err(RowsError::TooLarge { what: "functions" });
+            }
+            if self.refused >= MAX_REFUSED {
+                return Ok(());
             }
             let parsed =
                 entry.parse(|section, bases, offset| cie(&mut cies, section, bases, offset));

@@ -55,7 +55,7 @@ pub struct Rows {
     pub pages: Vec<u32>,
     /// Rows, by address within each page. Before the first row of a page nothing is known.
     pub rows: Vec<Row>,
-    /// Rules, each once; the first one knows nothing.
+    /// Rules, each once; the first one knows nothing, the second one is of what is not understood.
     pub rules: Vec<UnwindRule>,
     /// Functions whose call frame information could not be read.
     pub refused: u64,
@@ -111,6 +111,9 @@ impl Rows {
     }
 }
 
+/// Number of the rule of what is not understood.
+const UNKNOWN: u16 = NO_RULE + 1;
+
 /// Makes rows of rules that come by address.
 #[derive(Debug)]
 pub(super) struct RowsBuilder {
@@ -128,13 +131,14 @@ impl RowsBuilder {
     /// No rows yet.
     pub(super) fn new(limits: &RowsLimits) -> Self {
         let nothing = UnwindRule::default();
+        let unknown = UnwindRule::of_kind(CfaKind::Unknown);
         Self {
             rows: Rows {
-                rules: vec![nothing],
+                rules: vec![nothing, unknown],
                 ..Rows::default()
             },
             limits: *limits,
-            numbers: HashMap::from([(nothing, NO_RULE)]),
+            numbers: HashMap::from([(nothing, NO_RULE), (unknown, UNKNOWN)]),
             current: NO_RULE,
             end: 0,
             is_full: false,
@@ -184,8 +188,7 @@ impl RowsBuilder {
         }
         let Ok(number) = u16::try_from(self.rows.rules.len()) else {
             // More rules than there are numbers: it is known that the code says how.
-            let unknown = UnwindRule::of_kind(CfaKind::Unknown);
-            return self.numbers.get(&unknown).copied().unwrap_or(NO_RULE);
+            return UNKNOWN;
         };
         self.rows.rules.push(rule);
         self.numbers.insert(rule, number);
@@ -262,7 +265,7 @@ mod tests {
         }
         assert_eq!(rows.rule_at(0), UnwindRule(0));
         assert_eq!(rows.rule_at(u64::MAX), UnwindRule(0));
-        assert_eq!(rows.rules.len(), 4, "each rule once");
+        assert_eq!(rows.rules.len(), 5, "each rule once");
     }
 
     /// Of spans that overlap the first one holds.
@@ -272,6 +275,20 @@ mod tests {
         assert_eq!(rows.rule_at(0x1ff), rule(8));
         assert_eq!(rows.rule_at(0x200), rule(16));
         assert_eq!(rows.rule_at(0x280), UnwindRule(0));
+    }
+
+    /// Of more rules than there are numbers, the last ones end walks; they don't become frame pointers.
+    #[test]
+    fn rules_without_numbers_end_walks() {
+        let mut builder = RowsBuilder::new(&RowsLimits::default());
+        for index in 0..70_000 {
+            let start = 0x1000 + index * 4;
+            builder.add(start, start + 4, rule(index as i64 * 8));
+        }
+        let rows = builder.finish().expect("within limits");
+        assert_eq!(rows.rule_at(0x1000 + 4), rule(8));
+        let last = rows.rule_at(0x1000 + 69_999 * 4);
+        assert_eq!(last, UnwindRule::of_kind(CfaKind::Unknown));
     }
 
     /// Rows beyond a limit are refused as a whole: half of a table would call the rest unknown.

