@@ -11,7 +11,7 @@ use evenkeel_otlp::{
 };
 use evenkeel_semconv::{
     MetricDescriptor,
-    attribute::{EVENKEEL_COMMAND_TREE, PROCESS_EXECUTABLE_NAME},
+    attribute::{EVENKEEL_COMMAND_TREE, PROCESS_EXECUTABLE_NAME, SERVICE_NAME},
 };
 use opentelemetry_proto::tonic::collector::{
     metrics::v1::ExportMetricsServiceRequest, profiles::v1development::ExportProfilesServiceRequest,
@@ -117,6 +117,13 @@ impl<'a> Sample<'a> {
     pub fn attribute(&self, name: &str) -> Option<&'a str> {
         let of_resource = || self.profile.resource().text(name);
         self.view.attributes().text(name).or_else(of_resource)
+    }
+
+    /// Whether it says which executable ran, and of which service.
+    pub fn has_executable_and_service(&self) -> bool {
+        [PROCESS_EXECUTABLE_NAME, SERVICE_NAME]
+            .iter()
+            .all(|name| self.attribute(name).is_some_and(|value| !value.is_empty()))
     }
 }
 

@@ -165,9 +165,7 @@ impl ExecutableRows {
             .unwrap_or_else(PoisonError::into_inner)
             .remove(&id);
         if let State::Placed(placed) = &entry.state {
-            self.tables.withdraw(placed, now);
-            self.counters.evicted += 1;
-            self.counters.placed -= 1;
+            self.withdraw(placed, now);
         }
         self.tables.hide(entry.slot);
         self.by_slot.remove(&entry.slot);
@@ -295,10 +293,14 @@ impl ExecutableRows {
             return false;
         };
         if let State::Placed(placed) = std::mem::replace(&mut entry.state, State::Waiting) {
-            self.tables.withdraw(&placed, now);
-            self.counters.evicted += 1;
-            self.counters.placed -= 1;
+            self.withdraw(&placed, now);
         }
         true
+    }
+
+    fn withdraw(&mut self, placed: &Placed, now: Instant) {
+        self.tables.withdraw(placed, now);
+        self.counters.evicted += 1;
+        self.counters.placed -= 1;
     }
 }

@@ -5,8 +5,9 @@ use std::{
     sync::{Arc, PoisonError, RwLock},
 };
 
-use evenkeel_abi::{UNWIND_PAGE_BITS, UnwindExecutable, UnwindRule};
+use evenkeel_abi::{UNWIND_PAGE_BITS, UnwindRule};
 
+use super::tables::EXECUTABLE_WORDS;
 use crate::kernel::mapped_array::WritableArray;
 
 /// Slots by id of the executable.
@@ -39,7 +40,7 @@ impl TableReader {
         let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
         let slot = *slots.get(&executable)? as usize;
         drop(slots);
-        let word = slot * (size_of::<UnwindExecutable>() / size_of::<u64>());
+        let word = slot * EXECUTABLE_WORDS;
         let counts = self.arrays.executables.load(word);
         let (first_page, page_count) = (counts & 0xffff_ffff, counts >> 32);
         if page_count == 0 {

@@ -7,6 +7,9 @@ use evenkeel_abi::UnwindExecutable;
 use super::{Rows, rule_table::RuleTable, space::Space, table_reader::TableArrays};
 use crate::kernel::{mapped_array::WritableArray, part::unwind::UnwindArrays};
 
+/// Words of an [`UnwindExecutable`].
+pub(super) const EXECUTABLE_WORDS: usize = size_of::<UnwindExecutable>() / size_of::<u64>();
+
 /// Why rows could not be placed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlaceError {
@@ -167,7 +170,7 @@ impl Tables {
     }
 
     fn show(&self, executable: &UnwindExecutable, slot: u32) {
-        let index = slot as usize * (size_of::<UnwindExecutable>() / size_of::<u64>());
+        let index = slot as usize * EXECUTABLE_WORDS;
         // The first word holds the number of pages: as long as it is zero, nobody looks at the rest.
         self.executables.set(index + 1, executable.first_address);
         let counts = u64::from(executable.pages) | u64::from(executable.page_count) << 32;
@@ -187,7 +190,7 @@ impl Tables {
 
     /// Makes a slot one of which nothing is known.
     pub(super) fn hide(&self, slot: u32) {
-        let index = slot as usize * (size_of::<UnwindExecutable>() / size_of::<u64>());
+        let index = slot as usize * EXECUTABLE_WORDS;
         self.executables.set(index, 0);
     }
 

@@ -3,7 +3,6 @@
 use std::{fs, process::Command, time::Duration};
 
 use anyhow::{Context as _, Result, ensure};
-use evenkeel_semconv::attribute::{PROCESS_EXECUTABLE_NAME, SERVICE_NAME};
 use evenkeel_tests::{
     child::{Running, run},
     evenkeel::Recording,
@@ -238,12 +237,7 @@ fn short_lived() -> Result<()> {
     Received::from_recording(&recording)?.each_sample("samples", |sample| {
         if sample.in_command_tree {
             whole += sample.value;
-            let has = |name: &str| {
-                sample
-                    .attribute(name)
-                    .is_some_and(|value| !value.is_empty())
-            };
-            if has(PROCESS_EXECUTABLE_NAME) && has(SERVICE_NAME) {
+            if sample.has_executable_and_service() {
                 named += sample.value;
             }
         }

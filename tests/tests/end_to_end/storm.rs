@@ -4,7 +4,6 @@
 use std::{fs, path::Path, time::Duration};
 
 use anyhow::{Context as _, Result, ensure};
-use evenkeel_semconv::attribute::{PROCESS_EXECUTABLE_NAME, SERVICE_NAME};
 use evenkeel_tests::{
     child::Running,
     evenkeel::Recording,
@@ -134,12 +133,7 @@ fn judge(storm: &Storm, seconds: u32) -> Result<()> {
         let command = sample.process.unwrap_or_default();
         if own.contains(&command) || command.starts_with("x86_64-linux-gnu") {
             samples += sample.value;
-            let has = |name: &str| {
-                sample
-                    .attribute(name)
-                    .is_some_and(|value| !value.is_empty())
-            };
-            if has(PROCESS_EXECUTABLE_NAME) && has(SERVICE_NAME) {
+            if sample.has_executable_and_service() {
                 named += sample.value;
             }
         }
