@@ -11,6 +11,7 @@ pub mod identification;
 pub mod inspect;
 pub mod instance_id;
 pub mod kernel_thread;
+pub mod kubernetes;
 mod os_release;
 pub mod owner;
 pub mod process;
