@@ -21,7 +21,7 @@ mod waits;
 use self::waits::WAKER_STACKS;
 use super::focus::Focus;
 use crate::{
-    identity::{Process, ProcessTable, ProcessTableStatistics},
+    identity::{Process, ProcessTable, ProcessTableStatistics, process_table::Renewal},
     kernel::{
         Events,
         event::{self, Event, Sample},
@@ -205,6 +205,16 @@ impl Drop for Reader {
     }
 }
 
+/// The deeds under the names that their owners have now.
+fn renewed(deeds: WorkloadDeeds, renewal: &Renewal) -> WorkloadDeeds {
+    let mut renewed = WorkloadDeeds::with_capacity(deeds.len());
+    for (WorkloadKey(owner), deeds) in deeds {
+        let owner = renewal.owner(&owner).cloned().unwrap_or(owner);
+        renewed.entry(WorkloadKey(owner)).or_default().add(&deeds);
+    }
+    renewed
+}
+
 struct ReaderState {
     settings: ReaderSettings,
     processes: ProcessTable,
@@ -272,11 +282,21 @@ impl ReaderState {
     }
 
     fn end_window(&mut self) -> ReaderWindow {
-        let samples = self.table.take();
-        self.processes.end_window();
+        let mut samples = self.table.take();
+        let mut deeds = std::mem::take(&mut self.deeds);
+        let renewal = self.processes.end_window();
+        if let Some(focus) = &mut self.focus {
+            renewal.changed().for_each(|process| focus.assign(process));
+        }
+        if !renewal.is_empty() {
+            for (key, _) in &mut samples.samples {
+                renewal.process(&mut key.process);
+            }
+            deeds = renewed(deeds, &renewal);
+        }
         ReaderWindow {
             samples,
-            deeds: std::mem::take(&mut self.deeds),
+            deeds,
             malformed: self.malformed,
             frames_refused: self.frames_refused,
             processes: self.processes.statistics(),

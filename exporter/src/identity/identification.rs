@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::{
     kernel_thread::{KERNEL_SERVICE_NAME, fold_name},
+    kubernetes::Pods,
     owner::{Claim, Owner, Owners},
     process::{Process, ProcessKey},
     process_directory::{CgroupFacts, Executable, Reading, Seen, base_name, executable},
@@ -49,6 +50,8 @@ pub struct ProcessTableStatistics {
     pub attributes_refused: u64,
     /// Processes that got no owner of their own because there were too many.
     pub owners_refused: u64,
+    /// Processes that were found in another cgroup than before.
+    pub cgroup_moves: u64,
 }
 
 /// A program that was started, as the event told.
@@ -70,6 +73,8 @@ pub(super) struct Inherited {
 #[derive(Debug)]
 pub(super) struct Identification {
     pub(super) owners: Owners,
+    /// What the cluster says of containers; empty without a cluster.
+    pub(super) pods: Pods,
     pub(super) statistics: ProcessTableStatistics,
 }
 
@@ -77,6 +82,7 @@ impl Identification {
     pub(super) fn new(owners: Owners) -> Self {
         Self {
             owners,
+            pods: Pods::default(),
             statistics: ProcessTableStatistics::default(),
         }
     }
@@ -98,12 +104,12 @@ impl Identification {
             .filter(|executable| !executable.name.is_empty())
             .or_else(|| exec.and_then(Exec::executable))
             .unwrap_or_else(|| named(Arc::clone(&comm)));
-        let name = if kernel_thread {
-            kernel_service()
+        let known = if kernel_thread {
+            Known::Kernel
         } else {
-            service_name(&environment, cgroup.unit.as_ref(), &executable.name)
+            Known::Program(&executable.name)
         };
-        let (owner, service_name_source) = self.owner(name, &cgroup, &environment);
+        let (owner, service_name_source) = self.owner(known, &cgroup, &environment);
         Process {
             key,
             image: 0,
@@ -172,22 +178,17 @@ impl Identification {
             };
             named(name)
         });
-        let name = if kernel_thread {
-            kernel_service()
-        } else if known {
-            service_name(&environment, cgroup.unit.as_ref(), &executable.name)
-        } else {
-            ServiceName {
-                value: EXITED_SERVICE_NAME.into(),
-                source: ServiceNameSource::Exited,
-            }
-        };
         if known {
             self.statistics.inherited += 1;
         } else {
             self.statistics.unidentified += 1;
         }
-        let (owner, service_name_source) = self.owner(name, &cgroup, &environment);
+        let known = match (kernel_thread, known) {
+            (true, _) => Known::Kernel,
+            (false, true) => Known::Program(&executable.name),
+            (false, false) => Known::Nothing,
+        };
+        let (owner, service_name_source) = self.owner(known, &cgroup, &environment);
         Process {
             key,
             image: 0,
@@ -205,19 +206,58 @@ impl Identification {
         }
     }
 
+    /// The owner of a process by what is known now of its cgroup and of its container's pod.
+    pub(super) fn owner_now(
+        &mut self,
+        process: &Process,
+        cgroup: &CgroupFacts,
+    ) -> (Arc<Owner>, ServiceNameSource) {
+        let known = if process.kernel_thread {
+            Known::Kernel
+        } else if process.is_unidentified() {
+            Known::Nothing
+        } else {
+            Known::Program(&process.executable_name)
+        };
+        self.owner(known, cgroup, &process.environment)
+    }
+
     fn owner(
         &mut self,
-        name: ServiceName,
+        known: Known<'_>,
         cgroup: &CgroupFacts,
         environment: &OtelEnvironment,
     ) -> (Arc<Owner>, ServiceNameSource) {
+        let id = cgroup.container_id.as_deref();
+        let pod = id.and_then(|id| self.pods.container(id));
+        let name = match known {
+            Known::Kernel => kernel_service(),
+            Known::Program(name) => {
+                service_name(environment, pod.as_deref(), cgroup.unit.as_ref(), name)
+            }
+            Known::Nothing => ServiceName {
+                value: EXITED_SERVICE_NAME.into(),
+                source: ServiceNameSource::Exited,
+            },
+        };
         self.owners.intern(name, |service_name| Claim {
             service_name,
             container_id: cgroup.container_id.clone(),
             runtime: cgroup.runtime,
             attributes: Arc::clone(&environment.attributes),
+            pod,
         })
     }
+}
+
+/// What can name the service of a process besides its environment, pod and unit.
+enum Known<'a> {
+    /// It is the kernel's.
+    Kernel,
+    /// The name of its executable.
+    Program(&'a Arc<str>),
+    /// It had exited.
+    Nothing,
 }
 
 impl Exec {

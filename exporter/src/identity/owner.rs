@@ -9,6 +9,7 @@ use super::{
     attributes::SourcedAttributes,
     host::HostIdentity,
     instance_id,
+    kubernetes::PodContainer,
     service::{ServiceName, ServiceNameSource},
 };
 
@@ -40,7 +41,12 @@ pub(super) struct Claim {
     pub(super) runtime: Option<&'static str>,
     /// Attributes that the process claims; sorted, keys unique.
     pub(super) attributes: Arc<[(Arc<str>, Arc<str>)]>,
+    /// What the cluster says of the container.
+    pub(super) pod: Option<Arc<PodContainer>>,
 }
+
+/// Namespace in which a process's own word is worth more than its pod's.
+const SERVICE_NAMESPACE: &str = "service.";
 
 impl Owner {
     /// Whether what one takes from the other is its own affair: they are one container or, without
@@ -107,6 +113,7 @@ impl Owners {
             container_id: None,
             runtime: None,
             attributes: Arc::from([]),
+            pod: None,
         };
         let owner = match self.known.get(&other) {
             Some(owner) => Arc::clone(owner),
@@ -157,7 +164,12 @@ impl Owners {
             value: Value::String(Arc::clone(&sourced.value)),
         }));
         // What we know for ourselves wins over what a process says of itself.
-        for (key, value) in claim.attributes.iter() {
+        let (own_service, own_rest): (Vec<_>, Vec<_>) = claim
+            .attributes
+            .iter()
+            .partition(|(key, _)| key.starts_with(SERVICE_NAMESPACE));
+        let pod = claim.pod.iter().flat_map(|pod| pod.attributes.iter());
+        for (key, value) in own_service.into_iter().chain(pod).chain(own_rest) {
             if !attributes.iter().any(|known| known.key == **key) {
                 attributes.push(Attribute {
                     key: key.to_string().into(),
@@ -203,6 +215,7 @@ mod tests {
             container_id: Some("c".into()),
             runtime: None,
             attributes: attributes.collect(),
+            pod: None,
         });
         owner
     }
@@ -243,6 +256,7 @@ mod tests {
                 container_id: container.map(Into::into),
                 runtime: None,
                 attributes: Arc::from([]),
+                pod: None,
             };
             owners.intern(service_name, claim).0
         };

@@ -123,6 +123,20 @@ impl ProcessReader {
         Some((stat.ppid, stat.start_ticks))
     }
 
+    /// The cgroup that a process is in now; `None` when it has gone.
+    pub(super) fn cgroup(&mut self, key: ProcessKey) -> Option<CgroupFacts> {
+        let directory = self.open(key.pid).ok()?;
+        let buffer = self.buffer.get_mut(..MAX_STAT_BYTES)?;
+        let stat = Stat::parse(read_file(&directory, "stat", buffer).ok()?)?;
+        // A dead process is moved to the root of version 1 hierarchies, which says nothing.
+        if stat.start_ticks != key.start_ticks() || stat.is_dead() {
+            return None;
+        }
+        let buffer = self.buffer.get_mut(..MAX_CGROUP_BYTES)?;
+        let text = read_file(&directory, "cgroup", buffer).ok()?;
+        Some(CgroupFacts::parse(text))
+    }
+
     fn open(&self, pid: u32) -> Result<OwnedFd, Errno> {
         let mut path = self.proc.clone();
         path.push(pid.to_string());

@@ -1,5 +1,9 @@
 //! All processes that samples may refer to.
 
+mod renewal;
+#[cfg(test)]
+mod tests;
+
 use std::{
     collections::{HashMap, VecDeque},
     sync::Arc,
@@ -9,11 +13,14 @@ use super::{
     command_tree::CommandTree,
     host::HostIdentity,
     identification::{Exec, Identification, Inherited, ProcessTableStatistics, idle},
+    kubernetes::Pods,
     owner::{MAX_OWNERS, Owners},
     process::{Process, ProcessKey},
     process_directory::{ProcessReader, Reading},
     roots::Roots,
 };
+
+pub use self::renewal::Renewal;
 
 /// Most generations that are looked back for what a process inherited.
 const MAX_GENERATIONS: usize = 8;
@@ -32,6 +39,8 @@ struct Entry {
     inherited: Option<Inherited>,
     /// Set when it was first seen with its present image.
     process: Option<Arc<Process>>,
+    /// The window in which its present image was first seen.
+    first_window: u64,
     exited: bool,
     command_tree: bool,
     /// Whether it belongs to the command's tree can be told only by asking for its ancestors.
@@ -56,6 +65,10 @@ pub struct ProcessTable {
     reader: ProcessReader,
     identification: Identification,
     command_tree: CommandTree,
+    /// [`Pods::revision`] that the owners have seen.
+    pods_revision: u64,
+    /// Where the reading of cgroups goes on.
+    cgroup_cursor: usize,
 }
 
 impl ProcessTable {
@@ -71,7 +84,16 @@ impl ProcessTable {
             reader: ProcessReader::new(&roots.proc),
             identification: Identification::new(Owners::new(host, MAX_OWNERS)),
             command_tree: CommandTree::default(),
+            pods_revision: 0,
+            cgroup_cursor: 0,
         }
+    }
+
+    /// Asks `pods` whose containers these are.
+    #[must_use]
+    pub fn with_pods(mut self, pods: Pods) -> Self {
+        self.identification.pods = pods;
+        self
     }
 
     /// A process was born. Threads are not processes and must not come here.
@@ -152,8 +174,10 @@ impl ProcessTable {
         self.first_sight(key, comm, 0)
     }
 
-    /// Ends a window: what ended before the one that has just ended is forgotten.
-    pub fn end_window(&mut self) {
+    /// Ends a window: whose a process is, is decided anew where something was learnt since, and what ended
+    /// before the window that has just ended is forgotten. What it gives is for the samples of this window.
+    pub fn end_window(&mut self) -> Renewal {
+        let renewal = self.renew();
         self.window += 1;
         while let Some((key, window)) = self.exited.front().copied()
             && window + WINDOWS_KEPT <= self.window
@@ -164,6 +188,7 @@ impl ProcessTable {
         self.clock
             .retain(|key| self.entries.get(key).is_some_and(|entry| !entry.exited));
         self.identification.owners.forget_unused();
+        renewal
     }
 
     /// The next child of a process will be the recorded command: it is marked from its birth on, so
@@ -358,6 +383,7 @@ impl ProcessTable {
             return;
         };
         entry.process = Some(Arc::clone(process));
+        entry.first_window = self.window;
         entry.ancestry_unknown = false;
         if process.command_tree && !entry.command_tree {
             entry.command_tree = true;
@@ -392,6 +418,3 @@ impl ProcessTable {
         })
     }
 }
-
-#[cfg(test)]
-mod tests;

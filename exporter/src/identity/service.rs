@@ -5,6 +5,7 @@ use std::{fmt, sync::Arc};
 use evenkeel_semconv::attribute;
 
 use super::{
+    kubernetes::PodContainer,
     resource_attributes::{RESOURCE_ATTRIBUTES_VARIABLE, SERVICE_NAME_VARIABLE, parse},
     text::{MAX_NAME_BYTES, printable},
 };
@@ -61,7 +62,7 @@ impl fmt::Display for ServiceNameSource {
 }
 
 /// A service's name and the rule that gave it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ServiceName {
     /// The name; never empty, at most 255 bytes, without control characters.
     pub value: Arc<str>,
@@ -152,10 +153,11 @@ impl OtelEnvironment {
     }
 }
 
-/// `service.name` by the rules of the project: the process's own word, then (with Kubernetes)
-/// the pod's, then the systemd unit, then the executable.
+/// `service.name` by the rules of the project: the process's own word, then the one of its pod, then
+/// the systemd unit, then the executable.
 pub fn service_name(
     environment: &OtelEnvironment,
+    pod: Option<&PodContainer>,
     unit: Option<&Arc<str>>,
     executable_name: &Arc<str>,
 ) -> ServiceName {
@@ -168,6 +170,7 @@ pub fn service_name(
     environment
         .service_name
         .clone()
+        .or_else(|| pod.map(|pod| pod.service_name.clone()))
         .or_else(unit)
         .unwrap_or_else(|| ServiceName {
             value: Arc::clone(executable_name),
@@ -227,7 +230,7 @@ mod tests {
                 .and_then(|unit| service_unit(format!("0::/system.slice/{unit}").as_bytes(), None))
                 .map(Arc::from);
             let environment = OtelEnvironment::parse(&environ(input));
-            let name = service_name(&environment, unit.as_ref(), &executable);
+            let name = service_name(&environment, None, unit.as_ref(), &executable);
             let expected = if expected == "(fall back)" {
                 "fallback"
             } else {

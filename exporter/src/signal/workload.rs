@@ -67,7 +67,8 @@ impl Deeds {
         }
     }
 
-    fn add(&mut self, other: &Self) {
+    /// Adds.
+    pub fn add(&mut self, other: &Self) {
         self.voluntary += other.voluntary;
         self.involuntary += other.involuntary;
         self.queued_nanos += other.queued_nanos;

@@ -6,11 +6,10 @@ use std::{
     sync::{Arc, PoisonError, RwLock},
 };
 
-use crate::identity::container::ContainerFacts;
 use crate::identity::service::ServiceName;
 
 /// What the cluster says of one container.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PodContainer {
     /// `k8s.*`, `container.*` and `service.*` attributes but for `service.name`: sorted by key, keys
     /// unique.
@@ -32,9 +31,8 @@ struct Shared {
 }
 
 impl Pods {
-    /// The container that a process's cgroup names, once the cluster has told of it.
-    pub fn container(&self, facts: &ContainerFacts) -> Option<Arc<PodContainer>> {
-        let id = facts.container_id.as_deref()?;
+    /// The container with this `container.id`, once the cluster has told of it.
+    pub fn container(&self, id: &str) -> Option<Arc<PodContainer>> {
         let shared = self.shared.read().unwrap_or_else(PoisonError::into_inner);
         shared.containers.get(id).map(Arc::clone)
     }

@@ -1,12 +1,15 @@
 use std::time::{Duration, Instant};
 
+use evenkeel_otlp::model::Value;
 use evenkeel_semconv::attribute;
 
 use super::*;
 use crate::identity::{
     identification::EXITED_SERVICE_NAME,
     kernel_thread::KERNEL_SERVICE_NAME,
-    service::ServiceNameSource,
+    kubernetes::{PodContainer, Pods},
+    owner::Owner,
+    service::{ServiceName, ServiceNameSource},
     test_support::{FakeProc, FakeProcess, Random},
 };
 
@@ -377,6 +380,131 @@ fn host_can_change() {
     assert_eq!(&*process.owner.service_name, "worker");
 }
 
+fn pod(service: &str, source: ServiceNameSource) -> Arc<PodContainer> {
+    let attributes = [("k8s.pod.name", "shop-1"), ("service.version", "2")];
+    Arc::new(PodContainer {
+        attributes: attributes
+            .map(|(key, value)| (key.into(), value.into()))
+            .into(),
+        service_name: ServiceName {
+            value: service.into(),
+            source,
+        },
+    })
+}
+
+fn attribute_of(owner: &Owner, key: &str) -> Option<Value> {
+    let found = owner.resource.attributes.iter().find(|a| a.key == key)?;
+    Some(found.value.clone())
+}
+
+/// What the cluster tells of a container before the end of a window is on the samples of that window, and a
+/// process's own word is worth more than its pod's.
+#[test]
+fn pods_become_known() {
+    let fake = FakeProc::new();
+    let cgroup = cgroup();
+    for (pid, environ) in [
+        (100, b"".as_slice()),
+        (
+            101,
+            b"OTEL_SERVICE_NAME=own\0OTEL_RESOURCE_ATTRIBUTES=service.version=3,k8s.pod.name=no\0",
+        ),
+    ] {
+        fake.add(&FakeProcess {
+            pid,
+            environ,
+            cgroup: &cgroup,
+            ..FakeProcess::default()
+        });
+    }
+    fake.add(&FakeProcess {
+        pid: 102,
+        ..FakeProcess::default()
+    });
+    let pods = Pods::default();
+    let mut table = table(&fake).with_pods(pods.clone());
+    let mut sampled = [100, 101, 102].map(|pid| table.observe(key(pid), b""));
+    assert_eq!(&*sampled[0].owner.service_name, "worker");
+    assert!(table.end_window().is_empty());
+
+    let source = ServiceNameSource::SystemdUnit;
+    let container = "5".repeat(64).into_boxed_str();
+    pods.set([(container, pod("shop", source))].into());
+    let renewal = table.end_window();
+    assert_eq!(renewal.changed().count(), 2);
+    let old_owner = Arc::clone(&sampled[0].owner);
+    sampled
+        .iter_mut()
+        .for_each(|process| renewal.process(process));
+    assert_eq!(&*renewal.owner(&old_owner).unwrap().service_name, "shop");
+    let text = |text: &str| Some(Value::from(text));
+    let owners = sampled.each_ref().map(|process| &*process.owner);
+    assert_eq!(&*owners[0].service_name, "shop");
+    assert_eq!(sampled[0].service_name_source, source);
+    assert_eq!(attribute_of(owners[0], "k8s.pod.name"), text("shop-1"));
+    assert_eq!(attribute_of(owners[0], "service.version"), text("2"));
+    assert_eq!(&*owners[1].service_name, "own");
+    assert_eq!(attribute_of(owners[1], "k8s.pod.name"), text("shop-1"));
+    assert_eq!(attribute_of(owners[1], "service.version"), text("3"));
+    assert_eq!(attribute_of(owners[2], "k8s.pod.name"), None);
+    for process in &sampled {
+        let now = table.observe(process.key, b"");
+        assert!(Arc::ptr_eq(&now.owner, &process.owner));
+    }
+    assert!(table.end_window().is_empty());
+}
+
+/// A process that was put into another cgroup has another owner from then on.
+#[test]
+fn cgroup_can_change() {
+    let fake = FakeProc::new();
+    let process = FakeProcess::default();
+    fake.add(&process);
+    let mut table = table(&fake);
+    let before = table.observe(key(100), b"");
+    assert_eq!(before.owner.container_id, None);
+    let cgroup = cgroup();
+    fake.add(&FakeProcess {
+        cgroup: &cgroup,
+        ..process
+    });
+    let renewal = table.end_window();
+    assert_eq!((renewal.is_empty(), renewal.changed().count()), (true, 1));
+    let after = table.observe(key(100), b"");
+    assert_eq!(after.owner.container_id.as_deref(), Some(&*"5".repeat(64)));
+    assert_eq!(table.statistics().cgroup_moves, 1);
+    assert_eq!(table.end_window().changed().count(), 0);
+}
+
+/// However many processes there are, the end of a window reads a bounded number, and all in turn.
+#[test]
+fn cgroups_are_read_in_turn() {
+    let fake = FakeProc::new();
+    let pids = 100..700;
+    for pid in pids.clone() {
+        fake.add(&FakeProcess {
+            pid,
+            ..FakeProcess::default()
+        });
+    }
+    let mut table = table(&fake);
+    for pid in pids.clone() {
+        table.observe(key(pid), b"");
+    }
+    table.end_window();
+    let cgroup = cgroup();
+    for pid in pids.clone() {
+        fake.write(&format!("proc/{pid}/cgroup"), &cgroup);
+    }
+    let mut moved = Vec::new();
+    for _ in 0..4 {
+        moved.push(table.end_window().changed().count());
+    }
+    assert!(moved.iter().all(|moved| *moved <= 256), "{moved:?}");
+    assert_eq!(moved.iter().sum::<usize>(), pids.len(), "{moved:?}");
+}
+
 /// A storm of processes costs no system call and no more memory than the bound; those that ended
 /// first go first and are counted.
 #[test]
@@ -443,7 +571,7 @@ fn random_events() {
             0..10 => table.fork(one, other),
             10..20 => table.exec(one, &random.bytes(20), &random.bytes(16)),
             20..30 => table.exit(one),
-            30 => table.end_window(),
+            30 => drop(table.end_window()),
             31 => table.mark_command_tree(one.pid),
             _ => {
                 let process = table.observe(one, &random.bytes(16));
