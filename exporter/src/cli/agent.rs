@@ -30,7 +30,7 @@ const SERIES: usize = 10_000;
 /// Arguments of `evenkeel agent`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "The destination is set by the standard variables:\n  OTEL_EXPORTER_OTLP_ENDPOINT      http://localhost:4318 (HTTP), http://localhost:4317 (gRPC)\n  OTEL_EXPORTER_OTLP_PROTOCOL      http/protobuf (default) or grpc\n  OTEL_EXPORTER_OTLP_HEADERS, _COMPRESSION, _TIMEOUT, _CERTIFICATE, _CLIENT_KEY,\n  _CLIENT_CERTIFICATE, and the same with _METRICS_ or _PROFILES_ after OTLP for one signal\n  OTEL_METRIC_EXPORT_INTERVAL      milliseconds; unset, metrics go with each window\n  OTEL_RESOURCE_ATTRIBUTES, OTEL_SERVICE_NAME, OTEL_SDK_DISABLED\n\nExample:\n  OTEL_EXPORTER_OTLP_ENDPOINT=http://collector:4317 OTEL_EXPORTER_OTLP_PROTOCOL=grpc evenkeel agent --window 15s"
+    after_help = "The destination is set by the standard variables:\n  OTEL_EXPORTER_OTLP_ENDPOINT      http://localhost:4318 (HTTP), http://localhost:4317 (gRPC)\n  OTEL_EXPORTER_OTLP_PROTOCOL      http/protobuf (default) or grpc\n  OTEL_EXPORTER_OTLP_HEADERS, _COMPRESSION, _TIMEOUT, _CERTIFICATE, _CLIENT_KEY,\n  _CLIENT_CERTIFICATE, and the same with _METRICS_ or _PROFILES_ after OTLP for one signal\n  OTEL_METRIC_EXPORT_INTERVAL      milliseconds; unset, metrics go with each window\n  OTEL_RESOURCE_ATTRIBUTES, OTEL_SERVICE_NAME, OTEL_SDK_DISABLED\n  EVENKEEL_REPEAT_RESOURCE         false: samples do not repeat what names their resource\n\nExample:\n  OTEL_EXPORTER_OTLP_ENDPOINT=http://collector:4317 OTEL_EXPORTER_OTLP_PROTOCOL=grpc evenkeel agent --window 15s"
 )]
 pub(super) struct AgentArguments {
     #[command(flatten)]
@@ -139,6 +139,9 @@ impl Exporter {
         encoding.temporality = settings.temporality;
         if settings.histogram_aggregation == deliver::HistogramAggregation::ExplicitBucket {
             encoding.histograms = encode::HistogramForm::Explicit;
+        }
+        if settings.repeat_resource {
+            encoding.repeated = encode::NAMING_ATTRIBUTES;
         }
         Self {
             delivery: delivery.outbox(),

@@ -21,6 +21,8 @@ pub use self::{
     metrics::{EncodedMetrics, encode_metrics},
     profiles::{EncodedProfiles, encode_profiles},
 };
+use evenkeel_semconv::attribute;
+
 use crate::{histogram::MAX_BUCKETS, temporality::TemporalityPreference};
 
 /// Name of the instrumentation scope of all that we send.
@@ -37,16 +39,36 @@ pub struct Settings {
     pub histograms: HistogramForm,
     /// What the points of the windows are: [`crate::temporality::DeltaStage`] makes them so.
     pub temporality: TemporalityPreference,
+    /// Attributes of a resource that its profile samples carry as well, unless they have their own.
+    pub repeated: &'static [&'static str],
 }
 
+/// What a resource is called by. Behind Collector 0.161 and later, Pyroscope and Parca see the attributes of
+/// samples only; as all samples of a resource have the same ones, repeating them makes no series more.
+pub const NAMING_ATTRIBUTES: &[&str] = &[
+    attribute::SERVICE_NAME,
+    attribute::CLOUD_PROVIDER,
+    attribute::CLOUD_REGION,
+    attribute::HOST_TYPE,
+    attribute::HOST_NAME,
+    attribute::K8S_NAMESPACE_NAME,
+    attribute::K8S_DEPLOYMENT_NAME,
+    attribute::K8S_POD_NAME,
+    attribute::CONTAINER_ID,
+];
+
+/// The one of these that both need to tell services apart.
+const SERVICE: &[&str] = &[attribute::SERVICE_NAME];
+
 impl Settings {
-    /// Cumulative exponential histograms within the default limits.
+    /// Cumulative exponential histograms within the default limits, samples that repeat `service.name`.
     pub fn new(scope_version: impl Into<String>) -> Self {
         Self {
             scope_version: scope_version.into(),
             limits: Limits::default(),
             histograms: HistogramForm::default(),
             temporality: TemporalityPreference::default(),
+            repeated: SERVICE,
         }
     }
 }

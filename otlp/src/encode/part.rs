@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use evenkeel_semconv::{SCHEMA_URL, UPSTREAM_SCHEMA_URL, attribute};
+use evenkeel_semconv::{SCHEMA_URL, UPSTREAM_SCHEMA_URL};
 use opentelemetry_proto::tonic::{
     collector::profiles::v1development::ExportProfilesServiceRequest,
     profiles::v1development::{Profile, ResourceProfiles, Sample, ScopeProfiles, ValueType},
@@ -10,7 +10,7 @@ use opentelemetry_proto::tonic::{
 use prost::Message;
 
 use super::{
-    Limits, Settings,
+    Settings,
     attributes::{resource, scope},
     dictionary::DictionaryBuilder,
     pprof_size::PprofSize,
@@ -114,7 +114,7 @@ impl<'w> Part<'w> {
         if opens_profile {
             self.open_profile(place);
         }
-        if self.add_to_open(place, sample, &settings.limits) {
+        if self.add_to_open(place, sample, settings) {
             return Added::Yes;
         }
         self.dictionary.roll_back(checkpoint);
@@ -178,10 +178,11 @@ impl<'w> Part<'w> {
         &mut self,
         place: Place<'w>,
         sample: &'w model::Sample,
-        limits: &Limits,
+        settings: &Settings,
     ) -> bool {
+        let limits = &settings.limits;
         let stack_index = self.dictionary.stack(&sample.stack);
-        let attribute_indices = self.sample_attributes(place, sample);
+        let attribute_indices = self.sample_attributes(place, sample, settings.repeated);
         let Self {
             dictionary,
             groups,
@@ -234,20 +235,25 @@ impl<'w> Part<'w> {
         true
     }
 
-    /// The sample's attributes, with the `service.name` of its resource unless it has its own:
-    /// behind Collector 0.161 and later, Pyroscope sees those of samples only.
-    fn sample_attributes(&mut self, place: Place<'w>, sample: &model::Sample) -> Vec<i32> {
+    /// The sample's attributes, with those of its resource that are to be repeated unless it has its own.
+    fn sample_attributes(
+        &mut self,
+        place: Place<'w>,
+        sample: &'w model::Sample,
+        repeated: &[&str],
+    ) -> Vec<i32> {
+        let is_own = |key: &str| sample.attributes.iter().any(|own| own.key == key);
+        let resource = place.group.resource.attributes.iter();
+        let resource = resource.filter(|attribute| {
+            repeated.contains(&attribute.key.as_ref()) && !is_own(&attribute.key)
+        });
+        let dictionary = &mut self.dictionary;
         let mut indices: Vec<i32> = sample
             .attributes
             .iter()
-            .map(|attribute| self.dictionary.attribute(&attribute.key, &attribute.value))
+            .chain(resource)
+            .map(|attribute| dictionary.attribute(&attribute.key, &attribute.value))
             .collect();
-        let is_service = |attribute: &&model::Attribute| attribute.key == attribute::SERVICE_NAME;
-        if !sample.attributes.iter().any(|a| is_service(&a))
-            && let Some(service) = place.group.resource.attributes.iter().find(is_service)
-        {
-            indices.push(self.dictionary.attribute(&service.key, &service.value));
-        }
         // Their order carries no meaning, so that the same set is the same list.
         indices.sort_unstable();
         indices

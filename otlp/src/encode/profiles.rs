@@ -239,6 +239,45 @@ mod tests {
         assert_eq!((encoded.requests.len(), encoded.dropped_samples), (0, 1));
     }
 
+    /// Samples repeat what names their resource, but for what they say themselves, and nothing else of it.
+    #[test]
+    fn naming_attributes_are_repeated() {
+        let mut window = window(vec![on_cpu(vec![sample(vec![frame("a", 1)], "t", 1)])]);
+        let mut own = sample(vec![frame("a", 1)], "t", 2);
+        own.attributes = Arc::from([Attribute::new("service.name", "own")]);
+        window.profiles = vec![ProfileGroup {
+            resource: Arc::new(Resource {
+                attributes: vec![
+                    Attribute::new("cloud.region", "eu-1"),
+                    Attribute::new("host.id", "h"),
+                    Attribute::new("k8s.pod.name", "p"),
+                    Attribute::new("service.name", "billing"),
+                ],
+            }),
+            profiles: vec![on_cpu(vec![own])],
+        }];
+        let keys = |repeated| {
+            let settings = Settings {
+                repeated,
+                ..settings(Limits::default())
+            };
+            let encoded = encode_profiles(&window, &settings);
+            assert_eq!(check_profiles(&encoded.requests[0], Origin::Evenkeel), []);
+            let view = ProfilesView::new(&encoded.requests[0]);
+            let profile = view.profiles().next().unwrap();
+            let sample = profile.samples().next().unwrap();
+            let attributes = sample.attributes();
+            ["cloud.region", "host.id", "k8s.pod.name", "service.name"]
+                .map(|key| attributes.text(key).map(str::to_owned))
+        };
+        let own = || Some("own".to_owned());
+        assert_eq!(keys(&[]), [None, None, None, own()]);
+        assert_eq!(
+            keys(crate::encode::NAMING_ATTRIBUTES),
+            [Some("eu-1".into()), None, Some("p".into()), own()]
+        );
+    }
+
     /// Groups stay apart when they share a request, and a sample's own service is kept.
     #[test]
     fn groups_keep_their_resources() {

@@ -23,6 +23,9 @@ pub const CLOUD_RESOURCE_ID: &str = "cloud.resource_id";
 /// Container ID. Usually a UUID, as for example used to identify Docker containers. The UUID might be abbreviated.
 pub const CONTAINER_ID: &str = "container.id";
 
+/// Name of the image the container was built on.
+pub const CONTAINER_IMAGE_NAME: &str = "container.image.name";
+
 /// The container runtime managing this container.
 pub const CONTAINER_RUNTIME_NAME: &str = "container.runtime.name";
 
@@ -182,8 +185,65 @@ pub const HOST_NAME: &str = "host.name";
 /// Type of host. For Cloud, this must be the machine type.
 pub const HOST_TYPE: &str = "host.type";
 
+/// The name of the cluster.
+pub const K8S_CLUSTER_NAME: &str = "k8s.cluster.name";
+
+/// A pseudo-ID for the cluster, set to the UID of the `kube-system` namespace.
+pub const K8S_CLUSTER_UID: &str = "k8s.cluster.uid";
+
+/// The name of the Container from Pod specification, must be unique within a Pod. Container runtime usually uses different globally unique name (`container.name`).
+pub const K8S_CONTAINER_NAME: &str = "k8s.container.name";
+
+/// The name of the CronJob.
+pub const K8S_CRONJOB_NAME: &str = "k8s.cronjob.name";
+
+/// The UID of the CronJob.
+pub const K8S_CRONJOB_UID: &str = "k8s.cronjob.uid";
+
+/// The name of the DaemonSet.
+pub const K8S_DAEMONSET_NAME: &str = "k8s.daemonset.name";
+
+/// The UID of the DaemonSet.
+pub const K8S_DAEMONSET_UID: &str = "k8s.daemonset.uid";
+
+/// The name of the Deployment.
+pub const K8S_DEPLOYMENT_NAME: &str = "k8s.deployment.name";
+
+/// The UID of the Deployment.
+pub const K8S_DEPLOYMENT_UID: &str = "k8s.deployment.uid";
+
+/// The name of the Job.
+pub const K8S_JOB_NAME: &str = "k8s.job.name";
+
+/// The UID of the Job.
+pub const K8S_JOB_UID: &str = "k8s.job.uid";
+
+/// The name of the namespace that the pod is running in.
+pub const K8S_NAMESPACE_NAME: &str = "k8s.namespace.name";
+
+/// The name of the Node.
+pub const K8S_NODE_NAME: &str = "k8s.node.name";
+
+/// The UID of the Node.
+pub const K8S_NODE_UID: &str = "k8s.node.uid";
+
+/// The name of the Pod.
+pub const K8S_POD_NAME: &str = "k8s.pod.name";
+
 /// The UID of the Pod.
 pub const K8S_POD_UID: &str = "k8s.pod.uid";
+
+/// The name of the ReplicaSet.
+pub const K8S_REPLICASET_NAME: &str = "k8s.replicaset.name";
+
+/// The UID of the ReplicaSet.
+pub const K8S_REPLICASET_UID: &str = "k8s.replicaset.uid";
+
+/// The name of the StatefulSet.
+pub const K8S_STATEFULSET_NAME: &str = "k8s.statefulset.name";
+
+/// The UID of the StatefulSet.
+pub const K8S_STATEFULSET_UID: &str = "k8s.statefulset.uid";
 
 /// The network interface name.
 pub const NETWORK_INTERFACE_NAME: &str = "network.interface.name";
@@ -286,7 +346,7 @@ pub static ALL: &[AttributeDescriptor] = &[
     AttributeDescriptor {
         name: CLOUD_PROVIDER,
         description: "Name of the cloud provider.",
-        kind: AttributeKind::Enum(&["alibaba_cloud", "aws", "azure", "gcp", "hetzner", "ibm_cloud", "oracle_cloud", "tencent_cloud"]),
+        kind: AttributeKind::Enum(&["akamai_cloud", "alibaba_cloud", "aws", "azure", "gcp", "hetzner", "ibm_cloud", "oracle_cloud", "scaleway_cloud", "tencent_cloud", "vultr"]),
     },
     AttributeDescriptor {
         name: CLOUD_REGION,
@@ -301,6 +361,11 @@ pub static ALL: &[AttributeDescriptor] = &[
     AttributeDescriptor {
         name: CONTAINER_ID,
         description: "Container ID. Usually a UUID, as for example used to identify Docker containers. The UUID might be abbreviated.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
+        name: CONTAINER_IMAGE_NAME,
+        description: "Name of the image the container was built on.",
         kind: AttributeKind::String,
     },
     AttributeDescriptor {
@@ -569,8 +634,103 @@ pub static ALL: &[AttributeDescriptor] = &[
         kind: AttributeKind::String,
     },
     AttributeDescriptor {
+        name: K8S_CLUSTER_NAME,
+        description: "The name of the cluster.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
+        name: K8S_CLUSTER_UID,
+        description: "A pseudo-ID for the cluster, set to the UID of the `kube-system` namespace.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
+        name: K8S_CONTAINER_NAME,
+        description: "The name of the Container from Pod specification, must be unique within a Pod. Container runtime usually uses different globally unique name (`container.name`).",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
+        name: K8S_CRONJOB_NAME,
+        description: "The name of the CronJob.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
+        name: K8S_CRONJOB_UID,
+        description: "The UID of the CronJob.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
+        name: K8S_DAEMONSET_NAME,
+        description: "The name of the DaemonSet.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
+        name: K8S_DAEMONSET_UID,
+        description: "The UID of the DaemonSet.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
+        name: K8S_DEPLOYMENT_NAME,
+        description: "The name of the Deployment.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
+        name: K8S_DEPLOYMENT_UID,
+        description: "The UID of the Deployment.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
+        name: K8S_JOB_NAME,
+        description: "The name of the Job.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
+        name: K8S_JOB_UID,
+        description: "The UID of the Job.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
+        name: K8S_NAMESPACE_NAME,
+        description: "The name of the namespace that the pod is running in.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
+        name: K8S_NODE_NAME,
+        description: "The name of the Node.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
+        name: K8S_NODE_UID,
+        description: "The UID of the Node.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
+        name: K8S_POD_NAME,
+        description: "The name of the Pod.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
         name: K8S_POD_UID,
         description: "The UID of the Pod.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
+        name: K8S_REPLICASET_NAME,
+        description: "The name of the ReplicaSet.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
+        name: K8S_REPLICASET_UID,
+        description: "The UID of the ReplicaSet.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
+        name: K8S_STATEFULSET_NAME,
+        description: "The name of the StatefulSet.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
+        name: K8S_STATEFULSET_UID,
+        description: "The UID of the StatefulSet.",
         kind: AttributeKind::String,
     },
     AttributeDescriptor {
@@ -728,6 +888,8 @@ pub mod value {
 
     /// Values of `cloud.provider`.
     pub mod cloud_provider {
+        /// `akamai_cloud`.
+        pub const AKAMAI_CLOUD: &str = "akamai_cloud";
         /// `alibaba_cloud`.
         pub const ALIBABA_CLOUD: &str = "alibaba_cloud";
         /// `aws`.
@@ -742,8 +904,12 @@ pub mod value {
         pub const IBM_CLOUD: &str = "ibm_cloud";
         /// `oracle_cloud`.
         pub const ORACLE_CLOUD: &str = "oracle_cloud";
+        /// `scaleway_cloud`.
+        pub const SCALEWAY_CLOUD: &str = "scaleway_cloud";
         /// `tencent_cloud`.
         pub const TENCENT_CLOUD: &str = "tencent_cloud";
+        /// `vultr`.
+        pub const VULTR: &str = "vultr";
     }
 
     /// Values of `cpu.mode`.

@@ -90,6 +90,8 @@ pub struct Settings {
     pub export_interval: Option<Duration>,
     /// `OTEL_METRIC_EXPORT_TIMEOUT`, if set: it caps the timeout of metrics requests.
     pub export_timeout: Option<Duration>,
+    /// `EVENKEEL_REPEAT_RESOURCE`, on unless turned off: samples of profiles carry what names their resource.
+    pub repeat_resource: bool,
 }
 
 impl Settings {
@@ -132,6 +134,8 @@ impl Settings {
         let export_interval = duration("OTEL_METRIC_EXPORT_INTERVAL");
         let export_timeout = duration("OTEL_METRIC_EXPORT_TIMEOUT").map(|given| given.value);
         let disabled = reader.parse("OTEL_SDK_DISABLED", values::BOOLEAN, values::boolean);
+        let repeat_resource =
+            reader.parse("EVENKEEL_REPEAT_RESOURCE", values::BOOLEAN, values::boolean);
 
         let errors = reader.into_errors();
         match (profiles, metrics) {
@@ -147,6 +151,7 @@ impl Settings {
                     histogram_aggregation: value_or_default(histogram_aggregation),
                     export_interval: export_interval.map(|given| given.value),
                     export_timeout,
+                    repeat_resource: repeat_resource.is_none_or(|given| given.value),
                 })
             }
             _ => Err(errors),

@@ -55,9 +55,10 @@ fn per_signal() {
         ("OTEL_METRIC_EXPORT_INTERVAL", "5000"),
         ("OTEL_METRIC_EXPORT_TIMEOUT", "1500"),
         ("OTEL_SDK_DISABLED", "True"),
+        ("EVENKEEL_REPEAT_RESOURCE", "false"),
     ])
     .unwrap();
-    assert!(settings.disabled);
+    assert!(settings.disabled && !settings.repeat_resource);
     assert_eq!(settings.profiles.endpoint, "http://profiles:4040/");
     assert_eq!(settings.profiles.protocol, Protocol::Grpc);
     assert_eq!(settings.profiles.compression, Compression::None);
@@ -96,6 +97,7 @@ fn all_errors_at_once() {
         ("OTEL_METRIC_EXPORT_INTERVAL", "-1"),
         ("OTEL_METRIC_EXPORT_TIMEOUT", "3600001"),
         ("OTEL_SDK_DISABLED", "yes"),
+        ("EVENKEEL_REPEAT_RESOURCE", "some"),
     ])
     .unwrap_err();
     let mut named: Vec<_> = errors.iter().map(|error| error.variable.as_str()).collect();
@@ -103,6 +105,7 @@ fn all_errors_at_once() {
     assert_eq!(
         named,
         [
+            "EVENKEEL_REPEAT_RESOURCE",
             "OTEL_EXPORTER_OTLP_CERTIFICATE",
             "OTEL_EXPORTER_OTLP_COMPRESSION",
             "OTEL_EXPORTER_OTLP_ENDPOINT",
