@@ -7,6 +7,7 @@ mod blame;
 mod block_io;
 mod cli;
 mod collector;
+mod containers;
 mod depth;
 mod focus;
 mod formats;
@@ -60,6 +61,7 @@ fn main() -> ExitCode {
         stolen::TESTS,
         syscalls::TESTS,
         host::TESTS,
+        containers::TESTS,
         focus::TESTS,
         interrupts::TESTS,
         network::TESTS,
