@@ -79,17 +79,29 @@ pub struct Collector {
     folder: tempfile::TempDir,
     grpc: u16,
     http: u16,
+    /// Where metrics go besides the file.
+    metrics_to: Option<String>,
     process: Option<Running>,
 }
 
 impl Collector {
     /// Starts one on free ports.
     pub fn start() -> Result<Self> {
+        Self::start_with(None)
+    }
+
+    /// Starts one that also sends metrics on, to the URL of an OTLP/HTTP receiver of metrics.
+    pub fn start_sending_metrics_to(url: String) -> Result<Self> {
+        Self::start_with(Some(url))
+    }
+
+    fn start_with(metrics_to: Option<String>) -> Result<Self> {
         let [grpc, http] = free_ports()?;
         let mut collector = Self {
             folder: tempfile::tempdir()?,
             grpc,
             http,
+            metrics_to,
             process: None,
         };
         fs::write(collector.configuration_path(), collector.configuration())?;
@@ -169,6 +181,13 @@ impl Collector {
     /// that a request above it fails here too.
     fn configuration(&self) -> String {
         let file = self.json_file();
+        let (forward, to_forward) = match &self.metrics_to {
+            Some(url) => (
+                format!("\n  otlp_http/forward: {{metrics_endpoint: '{url}'}}"),
+                ", otlp_http/forward",
+            ),
+            None => (String::new(), ""),
+        };
         format!(
             "receivers:
   otlp:
@@ -177,13 +196,13 @@ impl Collector {
       http: {{endpoint: '127.0.0.1:{http}'}}
 exporters:
   file: {{path: '{file}', append: true, flush_interval: 100ms}}
-  debug: {{}}
+  debug: {{}}{forward}
 service:
   telemetry:
     metrics: {{level: none}}
   pipelines:
     profiles: {{receivers: [otlp], exporters: [file, debug]}}
-    metrics: {{receivers: [otlp], exporters: [file, debug]}}
+    metrics: {{receivers: [otlp], exporters: [file, debug{to_forward}]}}
 ",
             grpc = self.grpc,
             http = self.http,
@@ -200,8 +219,14 @@ impl Drop for Collector {
 }
 
 /// Two ports that were free a moment ago; both are held until both are known, so they differ.
-fn free_ports() -> Result<[u16; 2]> {
-    let first = TcpListener::bind(("127.0.0.1", 0))?;
-    let second = TcpListener::bind(("127.0.0.1", 0))?;
-    Ok([first.local_addr()?.port(), second.local_addr()?.port()])
+pub(crate) fn free_ports<const N: usize>() -> Result<[u16; N]> {
+    let mut ports = [0; N];
+    // All are held until the last one is found, so that none is given twice.
+    let mut listeners = Vec::with_capacity(N);
+    for port in &mut ports {
+        let listener = TcpListener::bind(("127.0.0.1", 0))?;
+        *port = listener.local_addr()?.port();
+        listeners.push(listener);
+    }
+    Ok(ports)
 }

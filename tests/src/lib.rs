@@ -16,6 +16,7 @@ pub mod needs;
 pub mod numbers;
 pub mod perf;
 pub mod procfs;
+pub mod prometheus;
 pub mod received;
 pub mod suite;
 pub mod threads;

@@ -22,6 +22,7 @@ mod network;
 mod off_cpu;
 mod on_cpu;
 mod other_kernels;
+mod prometheus;
 mod record;
 mod refusal;
 mod run_queue;
@@ -44,6 +45,7 @@ fn main() -> ExitCode {
         refusal::TESTS,
         record::TESTS,
         on_cpu::TESTS,
+        prometheus::TESTS,
         depth::TESTS,
         names::TESTS,
         lines::TESTS,

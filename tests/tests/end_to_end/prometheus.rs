@@ -1,0 +1,131 @@
+//! From the kernel through a Collector to a real Prometheus, and asked back.
+
+use std::{thread, time::Duration};
+
+use anyhow::{Context as _, Result, ensure};
+use evenkeel_semconv::{
+    MetricDescriptor,
+    attribute::{
+        EVENKEEL_CPU_RUN_QUEUE_ENQUEUE_REASON, value::evenkeel_cpu_run_queue_enqueue_reason::WAKEUP,
+    },
+    metric::EVENKEEL_CPU_RUN_QUEUE_WAIT_DURATION,
+};
+use evenkeel_tests::{
+    child::{Running, wait_until},
+    collector::{Collector, Protocol},
+    evenkeel::{self, report},
+    needs::Need,
+    prometheus::Prometheus,
+    suite::Test,
+    workload::Workload,
+};
+use rustix::process::Signal;
+use serde_json::Value;
+
+pub(crate) const TESTS: &[Test] = &[Test::new(
+    "prometheus::quantiles_agree_and_hosts_stay_apart",
+    &[Need::Root, Need::Bpf, Need::Program("go")],
+    two_hosts,
+)];
+
+const LIMIT: Duration = Duration::from_secs(30);
+
+/// The two agents take the place of two hosts of different clouds.
+const HOSTS: [(&str, &str); 2] = [("ek-one", "aws"), ("ek-two", "gcp")];
+
+/// The name that Prometheus makes of one of a histogram in seconds.
+fn promql(metric: &MetricDescriptor) -> String {
+    format!("{}_seconds", metric.name.replace('.', "_"))
+}
+
+/// Distributions arrive as native histograms whose quantiles are those of `report`, and two agents with different identities never
+/// write one series.
+fn two_hosts() -> Result<()> {
+    let prometheus = Prometheus::start()?;
+    let mut collector = Collector::start_sending_metrics_to(prometheus.metrics_endpoint())?;
+    let _load = Workload::Spinner.start(&["60"])?;
+    let mut agents = Vec::new();
+    for (host, cloud) in HOSTS {
+        let mut command = evenkeel::command(&["agent", "--window", "2s"])?;
+        collector.configure(&mut command, Protocol::Grpc);
+        command.env(
+            "OTEL_RESOURCE_ATTRIBUTES",
+            format!(
+                "host.name={host},host.id={host},host.type={host}.large,cloud.provider={cloud}"
+            ),
+        );
+        agents.push(Running::start(&mut command)?);
+    }
+    thread::sleep(Duration::from_secs(9));
+    for agent in &agents {
+        agent.signal(Signal::TERM)?;
+    }
+    for agent in agents {
+        agent.finish(LIMIT)?.succeeded()?;
+    }
+    collector.stop()?;
+
+    let wait = promql(&EVENKEEL_CPU_RUN_QUEUE_WAIT_DURATION);
+    wait_until("Prometheus has both hosts", LIMIT, || {
+        Ok(prometheus.query(&format!("histogram_count({wait})"))?.len() >= HOSTS.len())
+    })?;
+    let finished = report(&collector.json_file(), &["--format", "json"])?;
+    let report: Value = serde_json::from_str(&finished.stdout)?;
+    for (host, cloud) in HOSTS {
+        let series = prometheus.query(&format!(
+            "count by (cloud_provider) ({wait}{{host_name=\"{host}\"}})"
+        ))?;
+        ensure!(
+            series.len() == 1 && series[0].label("cloud_provider") == cloud,
+            "{series:?}"
+        );
+        agrees(
+            &prometheus,
+            &report,
+            &EVENKEEL_CPU_RUN_QUEUE_WAIT_DURATION,
+            host,
+        )?;
+    }
+    let instances = prometheus.query("count by (instance) (target_info{job=\"evenkeel\"})")?;
+    ensure!(instances.len() == HOSTS.len(), "{instances:?}");
+    Ok(())
+}
+
+/// The quantiles of a histogram that `report` tells are those that PromQL tells.
+fn agrees(
+    prometheus: &Prometheus,
+    report: &Value,
+    metric: &MetricDescriptor,
+    host: &str,
+) -> Result<()> {
+    let own = report["metrics"]
+        .as_array()
+        .context("metrics")?
+        .iter()
+        .find(|row| {
+            let attributes = &row["attributes"];
+            row["name"] == metric.name
+                && attributes["host.name"] == host
+                && attributes[EVENKEEL_CPU_RUN_QUEUE_ENQUEUE_REASON] == WAKEUP
+        })
+        .with_context(|| format!("no {} of {host}", metric.name))?;
+    let name = promql(metric);
+    let label = EVENKEEL_CPU_RUN_QUEUE_ENQUEUE_REASON.replace('.', "_");
+    let series = format!("{name}{{host_name=\"{host}\",{label}=\"{WAKEUP}\"}}");
+    let count = prometheus.value(&format!("sum(histogram_count({series}))"))?;
+    ensure!(
+        own["count"].as_f64() == Some(count),
+        "{count} against {own}"
+    );
+    for (quantile, key) in [(0.5, "p50"), (0.9, "p90"), (0.99, "p99")] {
+        let theirs = prometheus.value(&format!("histogram_quantile({quantile}, sum({series}))"))?;
+        let ours = own[key].as_f64().context(key)?;
+        println!("{host} {name} {key}: {ours:.9} by report, {theirs:.9} by PromQL");
+        // A bucket of scale 5 is 2.2 % wide.
+        ensure!(
+            (theirs / ours - 1.0).abs() < 0.025,
+            "{key}: {ours} by report, {theirs} by PromQL"
+        );
+    }
+    Ok(())
+}
