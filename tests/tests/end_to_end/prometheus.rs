@@ -1,6 +1,6 @@
 //! From the kernel through a Collector to a real Prometheus, and asked back.
 
-use std::{thread, time::Duration};
+use std::{fs, thread, time::Duration};
 
 use anyhow::{Context as _, Result, ensure};
 use evenkeel_semconv::{
@@ -17,7 +17,7 @@ use evenkeel_tests::{
     needs::Need,
     prometheus::Prometheus,
     suite::Test,
-    workload::Workload,
+    workload::{Workload, repository},
 };
 use rustix::process::Signal;
 use serde_json::Value;
@@ -88,6 +88,30 @@ fn two_hosts() -> Result<()> {
     }
     let instances = prometheus.query("count by (instance) (target_info{job=\"evenkeel\"})")?;
     ensure!(instances.len() == HOSTS.len(), "{instances:?}");
+    dashboards(&prometheus)
+}
+
+/// Every query of the dashboards has an answer.
+fn dashboards(prometheus: &Prometheus) -> Result<()> {
+    let folder = repository().join("examples/dashboards");
+    let mut queries = 0;
+    for name in ["node.json", "compare.json"] {
+        let text = fs::read_to_string(folder.join(name))?;
+        let dashboard: Value = serde_json::from_str(&text)?;
+        for panel in dashboard["panels"].as_array().context("panels")? {
+            for target in panel["targets"].as_array().context("targets")? {
+                let query = target["expr"].as_str().context("a query")?;
+                let query = query
+                    .replace("$__rate_interval", "30s")
+                    .replace("$host", ".*");
+                let rows = prometheus.query(&query)?;
+                ensure!(!rows.is_empty(), "{name}, {}: {query}", panel["title"]);
+                queries += 1;
+            }
+        }
+    }
+    println!("{queries} queries of the dashboards have answers");
+    ensure!(queries > 15);
     Ok(())
 }
 
