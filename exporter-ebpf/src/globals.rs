@@ -19,6 +19,22 @@ globals! {
     TASK_PID: u64;
     /// `task_struct.tgid`.
     TASK_TGID: u64;
+    /// Inode number of the agent's PID namespace; 0 where that is the kernel's first one.
+    PID_NAMESPACE: u64;
+    /// Device number of the file system that the inode is of.
+    PID_NAMESPACE_DEVICE: u64;
+    /// `task_struct.thread_pid`.
+    TASK_THREAD_PID: u64;
+    /// `pid.level`.
+    PID_LEVEL: u64;
+    /// `pid.numbers`.
+    PID_NUMBERS: u64;
+    /// `upid.ns`, its last field.
+    UPID_NAMESPACE: u64;
+    /// `upid.nr`.
+    UPID_NUMBER: u64;
+    /// `pid_namespace.ns.inum`.
+    NAMESPACE_NUMBER: u64;
     /// `task_struct.flags`.
     TASK_FLAGS: u64;
     /// `task_struct.__state`, or `state` before 5.14.

@@ -25,6 +25,7 @@ mod histogram;
 mod interrupts;
 mod network;
 mod on_cpu;
+mod pid_namespace;
 mod process;
 mod run_history;
 mod sample_buffer;

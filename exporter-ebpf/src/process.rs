@@ -42,7 +42,7 @@ pub fn sched_process_fork(context: BtfTracePointContext) -> i32 {
         // Not at its first switch: memory must not be asked for under the run queue's lock.
         let _ = TASKS.find_or_create(child);
     }
-    if child.tid() != child.pid() {
+    if !child.is_leader() {
         return 0;
     }
     focus::inherit(parent.pid(), child.pid());
@@ -106,7 +106,7 @@ pub fn sched_process_exit(context: BtfTracePointContext) -> i32 {
     let gone = if globals::HAS_GROUP_DEAD_ARGUMENT.load() != 0 {
         context.arg::<u64>(1) as u8 != 0
     } else {
-        task.tid() == task.pid()
+        task.is_leader()
     };
     task_walk::exit(task);
     if !gone {

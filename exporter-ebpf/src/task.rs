@@ -8,7 +8,7 @@ use core::ffi::c_void;
 use aya_ebpf::helpers::bpf_get_current_task_btf;
 use evenkeel_abi::COMM_LEN;
 
-use crate::globals;
+use crate::{globals, pid_namespace};
 
 /// `PF_KTHREAD` (include/linux/sched.h).
 const PF_KTHREAD: u32 = 0x0020_0000;
@@ -63,10 +63,36 @@ impl Task {
         self.read(globals::TASK_PID.load())
     }
 
-    /// Process id in the root namespace.
+    /// Process id as the agent's `/proc` has it; with [`evenkeel_abi::OUTSIDE`] for a process that is not in the agent's PID
+    /// namespace.
     #[inline(always)]
     pub fn pid(self) -> u32 {
+        let pid = self.root_pid();
+        // The verifier takes the rest away where the agent is in the first namespace.
+        if globals::PID_NAMESPACE.load() == 0 || pid == 0 {
+            return pid;
+        }
+        pid_namespace::own_id(self.leader_pid(), pid)
+    }
+
+    /// Process id in the root namespace.
+    #[inline(always)]
+    fn root_pid(self) -> u32 {
         self.read(globals::TASK_TGID.load())
+    }
+
+    /// It is the thread that its process began with.
+    #[inline(always)]
+    pub fn is_leader(self) -> bool {
+        self.tid() == self.root_pid()
+    }
+
+    /// The `struct pid` of its process.
+    #[inline(always)]
+    fn leader_pid(self) -> *const c_void {
+        let leader: *const c_void = self.read(globals::TASK_GROUP_LEADER.load());
+        // SAFETY: typed, as it was loaded from a typed pointer.
+        unsafe { field(leader, globals::TASK_THREAD_PID.load()) }
     }
 
     /// `PF_*` flags.

@@ -3,6 +3,10 @@
 /// `TASK_COMM_LEN` of the kernel (include/linux/sched.h).
 pub const COMM_LEN: usize = 16;
 
+/// Set in the id of a process that is not in the agent's PID namespace; the rest is its id in the kernel's first one. Ids are
+/// below 2^22 (`PID_MAX_LIMIT` in include/linux/threads.h).
+pub const OUTSIDE: u32 = 1 << 31;
+
 /// Longest executable path that an exec event carries; longer ones are cut and read from `/proc`.
 pub const EXEC_FILENAME_LEN: usize = 256;
 

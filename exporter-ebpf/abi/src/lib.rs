@@ -28,7 +28,7 @@ pub use self::{
     },
     event::{
         COMM_LEN, EXACT_FRAME, EXEC_FILENAME_LEN, EventKind, ExecEvent, FLAG_KERNEL_THREAD,
-        FLAG_UNVERIFIED, FLAG_USER_MODE, FRAME_SLOTS, MAX_KERNEL_FRAMES, MAX_USER_FRAMES,
+        FLAG_UNVERIFIED, FLAG_USER_MODE, FRAME_SLOTS, MAX_KERNEL_FRAMES, MAX_USER_FRAMES, OUTSIDE,
         ProcessEvent, SampleHeader, WALK_ENDS, WalkEnd,
     },
     focus::{

@@ -12,6 +12,7 @@ use super::{
     os_release::OsRelease,
     roots::{OS_RELEASE_VARIABLE, Roots},
 };
+use crate::kernel::pid_namespace::PidNamespace;
 
 /// `os-release` files have a few hundred bytes.
 const MAX_OS_RELEASE_BYTES: usize = 64 << 10;
@@ -19,6 +20,9 @@ const MAX_OS_RELEASE_BYTES: usize = 64 << 10;
 /// A node with a hundred pods has a few thousand mounts of some 200 bytes; the root is among the
 /// first.
 const MAX_MOUNTINFO_BYTES: usize = 1 << 20;
+
+/// The kernel's first UTS namespace: `PROC_UTS_INIT_INO` (include/linux/proc_ns.h).
+const INITIAL_UTS_NAMESPACE: &str = "uts:[4026531838]";
 
 /// The attributes of the host, each with its source; what cannot be told is absent.
 pub(super) fn detect(roots: &Roots) -> SourcedAttributes {
@@ -75,7 +79,14 @@ pub(super) fn detect(roots: &Roots) -> SourcedAttributes {
 fn host_name(roots: &Roots) -> Option<(String, &'static str)> {
     let namespace =
         |process: &str| std::fs::read_link(roots.proc.join(process).join("ns/uts")).ok();
-    if let (Some(own), Some(hosts)) = (namespace("self"), namespace("1"))
+    let own = namespace("self");
+    // The first process of a pod's PID namespace is not the host's.
+    if PidNamespace::of(&roots.proc).is_some() {
+        let is_hosts = own.is_some_and(|own| own.as_os_str() == INITIAL_UTS_NAMESPACE);
+        let name = read_line(&roots.proc.join("sys/kernel/hostname")).filter(|_| is_hosts)?;
+        return Some((name, "/proc/sys/kernel/hostname"));
+    }
+    if let (Some(own), Some(hosts)) = (own, namespace("1"))
         && own != hosts
     {
         let bytes = read_in_root(&roots.host_root(), Path::new("etc/hostname"), 256).ok()?;
@@ -88,6 +99,9 @@ fn host_name(roots: &Roots) -> Option<(String, &'static str)> {
 
 /// The host's machine id; never the DMI UUID, which the semantic conventions forbid.
 fn machine_id(roots: &Roots, own_root_is_hosts: bool) -> Option<(String, &'static str)> {
+    if PidNamespace::of(&roots.proc).is_some() {
+        return None;
+    }
     let valid = |bytes: Vec<u8>| {
         let id = String::from_utf8(bytes).ok()?.trim().to_ascii_lowercase();
         // An image that was not booted yet has `uninitialized` there.
@@ -120,6 +134,9 @@ fn os_release(roots: &Roots, own_root_is_hosts: bool) -> Option<(OsRelease, &'st
     if roots.os_release_is_set() {
         let bytes = read_bounded(&roots.os_release, MAX_OS_RELEASE_BYTES).ok()?;
         return Some((parse(bytes), OS_RELEASE_VARIABLE));
+    }
+    if PidNamespace::of(&roots.proc).is_some() {
+        return None;
     }
     let hosts = [
         ("etc/os-release", "the host's /etc/os-release"),

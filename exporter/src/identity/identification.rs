@@ -15,6 +15,9 @@ use super::{
 /// `service.name` of processes that had exited before anything could be learnt of them.
 pub const EXITED_SERVICE_NAME: &str = "[exited]";
 
+/// Name and `service.name` of all processes outside of our PID namespace.
+pub const OUTSIDE_NAME: &str = "[outside]";
+
 /// The name of a process that has none: a thread may be called nothing at all.
 pub const UNKNOWN_NAME: &str = "[unknown]";
 
@@ -296,6 +299,20 @@ fn kernel_service() -> ServiceName {
         value: KERNEL_SERVICE_NAME.into(),
         source: ServiceNameSource::Kernel,
     }
+}
+
+/// A process that is none of our PID namespace's: those who may look into a pod need not know the names of its
+/// neighbours.
+pub(super) fn outside() -> Reading {
+    Reading::Alive(Seen {
+        ppid: 0,
+        kernel_thread: false,
+        comm: OUTSIDE_NAME.into(),
+        executable: Some(named(OUTSIDE_NAME.into())),
+        cgroup: Arc::default(),
+        environment: Arc::default(),
+        denied: false,
+    })
 }
 
 /// The idle task, which `/proc` does not have.

@@ -2,6 +2,8 @@
 
 use std::{path::Path, sync::Arc};
 
+use evenkeel_abi::OUTSIDE;
+
 use super::{
     file::read_bounded,
     owner::Owner,
@@ -20,7 +22,7 @@ const NANOS_PER_TICK: u64 = 10_000_000;
 /// Names one process for as long as the host runs: process ids come again, start times do not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ProcessKey {
-    /// Thread group id as the host sees it.
+    /// Thread group id as our `/proc` has it; with [`OUTSIDE`] where it does not.
     pub pid: u32,
     /// `start_boottime` of the group leader, in nanoseconds since boot. It survives `exec`, also one
     /// by another thread (`de_thread` in `fs/exec.c` hands it over).
@@ -32,6 +34,11 @@ impl ProcessKey {
     /// (`nsec_to_clock_t` in `kernel/time/time.c`).
     pub fn start_ticks(&self) -> u64 {
         self.start_time_nanos / NANOS_PER_TICK
+    }
+
+    /// It is not in our PID namespace: our `/proc` does not have it.
+    pub fn is_outside(&self) -> bool {
+        self.pid & OUTSIDE != 0
     }
 
     /// The process that has this id now, known from `/proc` alone.

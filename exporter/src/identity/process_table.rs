@@ -12,7 +12,7 @@ use std::{
 use super::{
     command_tree::CommandTree,
     host::HostIdentity,
-    identification::{Exec, Identification, Inherited, ProcessTableStatistics, idle},
+    identification::{Exec, Identification, Inherited, ProcessTableStatistics, idle, outside},
     kubernetes::Pods,
     owner::{MAX_OWNERS, Owners},
     process::{Process, ProcessKey},
@@ -341,6 +341,8 @@ impl ProcessTable {
             .map(|inherited| &*inherited.process);
         let reading = if key.pid == 0 {
             idle(comm)
+        } else if key.is_outside() {
+            outside()
         } else {
             self.reader.read(key, same_program)
         };

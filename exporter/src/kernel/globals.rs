@@ -80,6 +80,8 @@ impl Globals {
                 self.missing.insert(name, error.to_string());
             }
         };
+        // An array of length 1 before 6.5, of unknown length since.
+        set("PID_NUMBERS", btf.member_offset("pid", "numbers"));
         set("TASK_COMM", btf.member_offset("task_struct", "comm"));
         // x86-64 keeps the number in `orig_ax`, arm64 in `syscallno`.
         let number = btf

@@ -23,6 +23,7 @@ use super::{
         self, Extent,
         scheduler::{GROUP_FIELDS, WAIT_FIELDS},
     },
+    pid_namespace::{self, PidNamespace},
     probe::{Hook, Program, State},
     raw_tracepoint::RawTracepoint,
     sampling::Sampling,
@@ -143,6 +144,12 @@ impl Kernel {
         let mut globals = Globals::from_btf(&btf);
         drop(btf);
         globals.set("WALK_USER_STACKS", 1);
+        if let Some(namespace) = PidNamespace::of(proc_root) {
+            globals.set("PID_NAMESPACE", namespace.inode);
+            globals.set("PID_NAMESPACE_DEVICE", namespace.device);
+        }
+        let self_pid = pid_namespace::own_id(proc_root).unwrap_or_else(std::process::id);
+        globals.set("SELF_PID", u64::from(self_pid));
         globals.set("FOCUS_USED", u64::from(settings.focus_groups > 0));
         set_waits(&mut globals, settings);
         let (steal_lacking, steal_doubt) = steal(&mut globals, settings);
@@ -413,7 +420,6 @@ fn load(
     // The kernel side masks its index with 63, so its table is padded to 64 entries.
     let mut bounds = [u64::MAX; 64];
     bounds[..tables.bounds.len()].copy_from_slice(&tables.bounds);
-    let self_pid = u64::from(std::process::id());
     let syscall_tables = part::syscalls::Tables::new(&settings.syscalls, cpu_limit);
     let ring_bytes = (cpu_limit * RING_BYTES_PER_CPU)
         .next_power_of_two()
@@ -429,7 +435,6 @@ fn load(
         .override_global("SCALE_FIRST", &tables.first, true)
         .override_global("SCALE_BOUNDS", &bounds, true)
         .override_global("REGISTERS_BY_NUMBER", globals.registers(), true)
-        .override_global("SELF_PID", &self_pid, true)
         .map_max_entries("EVENTS", ring_bytes as u32);
     syscall_tables.set(&mut loader);
     for array in part::arrays() {

@@ -13,6 +13,7 @@ pub mod mapped_array;
 pub mod method;
 pub mod object;
 pub mod part;
+pub mod pid_namespace;
 pub mod probe;
 pub mod raw_tracepoint;
 pub mod requirements;

@@ -339,7 +339,7 @@ impl SampleAttributes {
                 if process.command_tree {
                     attributes.push(Attribute::new(attribute::EVENKEEL_COMMAND_TREE, true));
                 }
-                if pids {
+                if pids && !process.key.is_outside() {
                     attributes.push(Attribute::new(
                         attribute::PROCESS_PID,
                         i64::from(process.key.pid),

@@ -22,6 +22,7 @@ mod network;
 mod off_cpu;
 mod on_cpu;
 mod other_kernels;
+mod pid_namespace;
 mod prometheus;
 mod record;
 mod refusal;
@@ -45,6 +46,7 @@ fn main() -> ExitCode {
         refusal::TESTS,
         record::TESTS,
         on_cpu::TESTS,
+        pid_namespace::TESTS,
         prometheus::TESTS,
         depth::TESTS,
         names::TESTS,

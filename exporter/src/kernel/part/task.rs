@@ -26,6 +26,31 @@ pub(super) const PART: Part = Part {
             shape: Shape::Scalar(4),
         },
         Field {
+            global: "TASK_THREAD_PID",
+            places: &[("task_struct", "thread_pid")],
+            shape: Shape::Pointer,
+        },
+        Field {
+            global: "PID_LEVEL",
+            places: &[("pid", "level")],
+            shape: Shape::Scalar(4),
+        },
+        Field {
+            global: "UPID_NAMESPACE",
+            places: &[("upid", "ns")],
+            shape: Shape::Pointer,
+        },
+        Field {
+            global: "UPID_NUMBER",
+            places: &[("upid", "nr")],
+            shape: Shape::Scalar(4),
+        },
+        Field {
+            global: "NAMESPACE_NUMBER",
+            places: &[("pid_namespace", "ns.inum")],
+            shape: Shape::Scalar(4),
+        },
+        Field {
             global: "TASK_FLAGS",
             places: &[("task_struct", "flags")],
             shape: Shape::Scalar(4),

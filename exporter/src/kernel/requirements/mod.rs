@@ -9,7 +9,10 @@ use std::{fmt, fs, path::Path};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use self::capability::{Capabilities, Capability};
-use super::btf::{self, Btf};
+use super::{
+    btf::{self, Btf},
+    pid_namespace::PidNamespace,
+};
 
 /// How much a lack costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -160,12 +163,12 @@ impl Requirements {
                 "run it in the host's user namespace",
             );
         }
-        if in_pid_namespace(proc_root) {
+        if PidNamespace::of(proc_root).is_some() {
             self.push(
-                Weight::Fatal,
+                Weight::Note,
                 "this process is in a PID namespace of its own",
-                "the kernel's process ids are not those of its /proc, so samples would get wrong names",
-                "run it in the host's PID namespace (hostPID: true, --pid=host)",
+                "processes outside of it are counted together, as [outside], without names",
+                "for the whole node run it in the host's PID namespace (hostPID: true, --pid=host)",
             );
         }
         for capability in Capability::ALL {
@@ -281,16 +284,6 @@ impl Requirements {
             );
         }
     }
-}
-
-/// Inode of the initial PID namespace: `PROC_PID_INIT_INO` (include/linux/proc_ns.h).
-const INITIAL_PID_NAMESPACE: &str = "pid:[4026531836]";
-
-/// Whether this process is in another PID namespace than the kernel's first one. Where that cannot
-/// be told, it is not claimed.
-fn in_pid_namespace(proc_root: &Path) -> bool {
-    fs::read_link(proc_root.join("self/ns/pid"))
-        .is_ok_and(|link| link.as_os_str() != INITIAL_PID_NAMESPACE)
 }
 
 /// Whether user ids are mapped: the initial namespace maps all of them to themselves.

@@ -39,6 +39,12 @@ impl Host {
         write(self.proc_root.path(), path, text);
     }
 
+    fn link(&self, path: &str, target: &str) {
+        let path = self.proc_root.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::os::unix::fs::symlink(target, path).unwrap();
+    }
+
     fn sys(&self, path: &str, text: &str) {
         write(self.sys_root.path(), path, text);
     }
@@ -114,6 +120,18 @@ fn without_privileges_the_fatal_ones_come_first() {
             .iter()
             .any(|lack| lack.what.contains("unprivileged_bpf_disabled"))
     );
+}
+
+/// In a pod's PID namespace nothing fatal is lacking; what is not seen is said.
+#[test]
+fn a_pid_namespace_is_named() {
+    let host = Host::new(ALL);
+    host.link("self/ns/pid", "pid:[4026532200]");
+    let requirements = host.diagnose();
+    assert!(!requirements.fatal());
+    assert!(only(&requirements).lost.contains("[outside]"));
+    host.link("1/ns/pid", "pid:[4026531836]");
+    assert_eq!(host.diagnose().lacks(), []);
 }
 
 /// Capabilities inside a user namespace are full and worthless.
