@@ -125,9 +125,8 @@ impl Store {
             gone: None,
         };
         self.containers += known.containers.len();
-        match self.pods.insert(key, known) {
-            Some(old) => self.containers -= old.containers.len(),
-            None => {}
+        if let Some(old) = self.pods.insert(key, known) {
+            self.containers -= old.containers.len();
         }
         self.changed = true;
         true
