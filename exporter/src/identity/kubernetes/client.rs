@@ -44,6 +44,9 @@ pub(super) fn client(
     read_timeout: Duration,
     figures: &Arc<Figures>,
 ) -> Result<Client, ClientError> {
+    // kube's TLS takes the provider of the process, and would panic if two were compiled in. An error
+    // means that there is one.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let mut config = match endpoint {
         None => Config::incluster_env()?,
         Some(uri) if uri.scheme_str() == Some("https") && is_in_cluster() => {

@@ -9,6 +9,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use rustls::{ServerConfig, ServerConnection, StreamOwned, crypto::ring};
+use rustls_pki_types::PrivateKeyDer;
 use serde_json::{Value, json};
 
 /// How the server answers.
@@ -54,6 +56,23 @@ pub(super) struct FakeApi {
 
 impl FakeApi {
     pub(super) fn start(pods: Vec<Value>) -> Self {
+        Self::start_with(pods, None)
+    }
+
+    /// The same behind TLS, with a certificate that nobody knows.
+    pub(super) fn start_with_tls(pods: Vec<Value>) -> Self {
+        let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+        let key = PrivateKeyDer::Pkcs8(made.signing_key.serialize_der().into());
+        let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(vec![made.cert.der().clone()], key)
+            .unwrap();
+        Self::start_with(pods, Some(Arc::new(config)))
+    }
+
+    fn start_with(pods: Vec<Value>, tls: Option<Arc<ServerConfig>>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let state = Arc::new(Mutex::new(State {
@@ -66,7 +85,7 @@ impl FakeApi {
             longest_answer: 0,
         }));
         let shared = Arc::clone(&state);
-        let thread = std::thread::spawn(move || accept(listener, address, &shared));
+        let thread = std::thread::spawn(move || accept(listener, address, tls.as_ref(), &shared));
         Self {
             address,
             state,
@@ -120,7 +139,12 @@ impl Drop for FakeApi {
     }
 }
 
-fn accept(listener: TcpListener, address: SocketAddr, state: &Arc<Mutex<State>>) {
+fn accept(
+    listener: TcpListener,
+    address: SocketAddr,
+    tls: Option<&Arc<ServerConfig>>,
+    state: &Arc<Mutex<State>>,
+) {
     let mut listener = Some(listener);
     loop {
         let (open, stopped) = {
@@ -139,10 +163,10 @@ fn accept(listener: TcpListener, address: SocketAddr, state: &Arc<Mutex<State>>)
             listener.set_nonblocking(true).unwrap();
             if let Ok((stream, _)) = listener.accept() {
                 stream.set_nonblocking(false).unwrap();
-                let state = Arc::clone(state);
+                let (tls, state) = (tls.cloned(), Arc::clone(state));
                 std::thread::spawn(move || {
                     // Clients may go at any time.
-                    let _ = serve(stream, &state);
+                    let _ = serve(stream, tls, &state);
                 });
                 continue;
             }
@@ -151,9 +175,28 @@ fn accept(listener: TcpListener, address: SocketAddr, state: &Arc<Mutex<State>>)
     }
 }
 
-fn serve(mut stream: TcpStream, state: &Mutex<State>) -> std::io::Result<()> {
+fn serve(
+    stream: TcpStream,
+    tls: Option<Arc<ServerConfig>>,
+    state: &Mutex<State>,
+) -> std::io::Result<()> {
     stream.set_read_timeout(Some(Duration::from_secs(5)))?;
     stream.set_write_timeout(Some(Duration::from_secs(5)))?;
+    match tls {
+        None => respond(&mut { stream }, state),
+        Some(tls) => {
+            let connection = ServerConnection::new(tls).map_err(std::io::Error::other)?;
+            respond(&mut StreamOwned::new(connection, stream), state)
+        }
+    }
+}
+
+/// A connection, with TLS or without.
+trait Stream: Read + Write {}
+
+impl<T: Read + Write> Stream for T {}
+
+fn respond(stream: &mut dyn Stream, state: &Mutex<State>) -> std::io::Result<()> {
     let mut head = Vec::new();
     let mut byte = [0];
     while !head.ends_with(b"\r\n\r\n") && head.len() < 16 << 10 {
@@ -171,29 +214,29 @@ fn serve(mut stream: TcpStream, state: &Mutex<State>) -> std::io::Result<()> {
     };
     let is_watch = target.contains("watch=true");
     match mode {
-        Mode::Forbidden => status(&mut stream, 403, "Forbidden"),
-        Mode::GoneStatus if is_watch => status(&mut stream, 410, "Expired"),
-        Mode::Html => answer(&mut stream, 200, "<html><body>It works</body></html>"),
+        Mode::Forbidden => status(stream, 403, "Forbidden"),
+        Mode::GoneStatus if is_watch => status(stream, 410, "Expired"),
+        Mode::Html => answer(stream, 200, "<html><body>It works</body></html>"),
         Mode::Hang => {
             wait_for_change(state, mode);
             Ok(())
         }
-        Mode::EndlessLine => endless_line(&mut stream, state),
+        Mode::EndlessLine => endless_line(stream, state),
         Mode::EndlessList if !is_watch => {
             let first = parameter(&target, "continue").unwrap_or(0);
             let pods: Vec<_> = (first..first + 100)
                 .map(|number| pod(&format!("pod-{number}"), &[format!("{number:064x}")]))
                 .collect();
-            list(&mut stream, &pods, first + 100, true)
+            list(stream, &pods, first + 100, true)
         }
-        _ if is_watch => watch(&mut stream, state, mode, &target),
+        _ if is_watch => watch(stream, state, mode, &target),
         _ if target.starts_with("/api/v1/nodes/") => answer(
-            &mut stream,
+            stream,
             200,
             &json!({"metadata": {"name": "node-1", "uid": "node-uid"}}).to_string(),
         ),
         _ if target.starts_with("/api/v1/namespaces/") => answer(
-            &mut stream,
+            stream,
             200,
             &json!({"metadata": {"name": "kube-system", "uid": "cluster-uid"}}).to_string(),
         ),
@@ -208,7 +251,7 @@ fn serve(mut stream: TcpStream, state: &Mutex<State>) -> std::io::Result<()> {
             };
             let next = first + pods.len();
             let version = state.lock().unwrap().events.len();
-            list(&mut stream, &pods, if more { next } else { version }, more)
+            list(stream, &pods, if more { next } else { version }, more)
         }
     }
 }
@@ -219,7 +262,7 @@ fn parameter(target: &str, name: &str) -> Option<usize> {
     pairs.find(|(key, _)| *key == name)?.1.parse().ok()
 }
 
-fn answer(stream: &mut TcpStream, code: u16, body: &str) -> std::io::Result<()> {
+fn answer(stream: &mut dyn Stream, code: u16, body: &str) -> std::io::Result<()> {
     write!(
         stream,
         "HTTP/1.1 {code} X\r\nContent-Type: application/json\r\nConnection: close\r\n\
@@ -228,7 +271,7 @@ fn answer(stream: &mut TcpStream, code: u16, body: &str) -> std::io::Result<()> 
     )
 }
 
-fn status(stream: &mut TcpStream, code: u16, reason: &str) -> std::io::Result<()> {
+fn status(stream: &mut dyn Stream, code: u16, reason: &str) -> std::io::Result<()> {
     let body = json!({
         "kind": "Status", "apiVersion": "v1", "status": "Failure", "message": "no", "reason": reason,
         "code": code,
@@ -237,7 +280,7 @@ fn status(stream: &mut TcpStream, code: u16, reason: &str) -> std::io::Result<()
 }
 
 /// `next` is where the next page begins if there is `more`, else the version of the list.
-fn list(stream: &mut TcpStream, pods: &[Value], next: usize, more: bool) -> std::io::Result<()> {
+fn list(stream: &mut dyn Stream, pods: &[Value], next: usize, more: bool) -> std::io::Result<()> {
     let mut metadata = json!({"resourceVersion": next.to_string()});
     if more {
         metadata["continue"] = json!(next.to_string());
@@ -250,7 +293,7 @@ const STREAM_HEAD: &str =
     "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n";
 
 fn watch(
-    stream: &mut TcpStream,
+    stream: &mut dyn Stream,
     state: &Mutex<State>,
     mode: Mode,
     target: &str,
@@ -284,7 +327,7 @@ fn watch(
     }
 }
 
-fn endless_line(stream: &mut TcpStream, state: &Mutex<State>) -> std::io::Result<()> {
+fn endless_line(stream: &mut dyn Stream, state: &Mutex<State>) -> std::io::Result<()> {
     stream.write_all(STREAM_HEAD.as_bytes())?;
     let mut sent = 0;
     let block = [b'x'; 64 << 10];

@@ -224,6 +224,26 @@ fn asks_the_kubelet() {
     assert!(api.requests().iter().all(|path| path == "/pods"));
 }
 
+/// A kubelet with a certificate of its own is believed only if the user says so.
+#[test]
+fn kubelet_with_own_certificate() {
+    let api = FakeApi::start_with_tls(vec![one("a", "aa")]);
+    let mut settings = settings(&api, KubernetesMode::Kubelet);
+    settings.kubelet_endpoint = format!("https://localhost:{}", api.address.port())
+        .parse()
+        .ok();
+    let pods = Pods::default();
+    // A host without any authorities gives an error at once, others with each request.
+    if let Ok(source) = Source::start(settings.clone(), pods.clone()) {
+        wait_until("failures", || source.statistics().errors >= 3);
+        assert_eq!(source.statistics().last_success_age, None);
+    }
+    assert!(api.requests().is_empty() && !knows(&pods, "aa"));
+    settings.kubelet_insecure = true;
+    let _source = Source::start(settings, pods.clone()).unwrap();
+    wait_until("the first answer", || knows(&pods, "aa"));
+}
+
 /// What leaves open whom to ask is an error and not a watch of everything.
 #[test]
 fn incomplete_settings() {
