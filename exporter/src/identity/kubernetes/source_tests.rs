@@ -280,7 +280,16 @@ fn ten_thousand_containers_alone() {
         let ids: Vec<_> = (0..4)
             .map(|part| format!("{:064x}", number * 4 + part))
             .collect();
-        pod(&format!("pod-{number}"), &ids)
+        let mut pod = pod(&format!("pod-{number}"), &ids);
+        let metadata = &mut pod["metadata"];
+        metadata["labels"] = serde_json::json!({"pod-template-hash": "7d4b9c"});
+        metadata["ownerReferences"] = serde_json::json!([{
+            "apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "checkout-7d4b9c", "uid": "u",
+            "controller": true,
+        }]);
+        // As much as real pods carry that is of no use here.
+        metadata["annotations"] = serde_json::json!({"last-applied": "x".repeat(8 << 10)});
+        pod
     });
     let api = FakeApi::start(many.collect());
     let before = memory("VmRSS");
