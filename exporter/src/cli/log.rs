@@ -57,9 +57,12 @@ pub(super) fn start(
             }
         },
     };
-    // Libraries speak of every connection at info.
+    // Libraries speak of every connection at info, and the one for Kubernetes warns of every failure
+    // that is counted and told of once here.
     let filter = EnvFilter::new(match level.as_str() {
-        "info" => "warn,evenkeel=info",
+        "error" => "error,kube_client=off,kube_runtime=off",
+        "warn" => "warn,kube_client=off,kube_runtime=off",
+        "info" => "warn,evenkeel=info,kube_client=off,kube_runtime=off",
         other => other,
     });
     let registry = tracing_subscriber::registry().with(filter);

@@ -5,7 +5,7 @@ use std::{fmt, sync::Arc};
 use evenkeel_semconv::attribute;
 
 use super::{
-    kubernetes::PodContainer,
+    kubernetes::{KubernetesRule, PodContainer},
     resource_attributes::{RESOURCE_ATTRIBUTES_VARIABLE, SERVICE_NAME_VARIABLE, parse},
     text::{MAX_NAME_BYTES, printable},
 };
@@ -28,6 +28,8 @@ pub enum ServiceNameSource {
     ServiceNameVariable,
     /// `service.name` in the process's own `OTEL_RESOURCE_ATTRIBUTES`.
     ResourceAttributesVariable,
+    /// Its pod, by the rule of the semantic conventions.
+    Kubernetes(KubernetesRule),
     /// The systemd service that its cgroup belongs to.
     SystemdUnit,
     /// The base name of its executable file.
@@ -46,6 +48,7 @@ impl ServiceNameSource {
         match self {
             Self::ServiceNameVariable => "OTEL_SERVICE_NAME of the process",
             Self::ResourceAttributesVariable => "OTEL_RESOURCE_ATTRIBUTES of the process",
+            Self::Kubernetes(rule) => rule.as_str(),
             Self::SystemdUnit => "systemd unit",
             Self::Executable => "executable name",
             Self::Kernel => "kernel thread",

@@ -215,6 +215,9 @@ pub(super) struct ReferenceAnnotations {
     /// registry does not list members, and no list of ours should hold values that we never send.
     #[serde(rename = "evenkeel.values", default)]
     pub(super) values: Vec<String>,
+    /// The type as which we send an upstream attribute whose examples do not show it.
+    #[serde(rename = "evenkeel.type")]
+    pub(super) primitive: Option<Primitive>,
     /// As on attributes of ours, for upstream ones.
     #[serde(rename = "evenkeel.max_cardinality")]
     pub(super) max_cardinality: Option<u32>,

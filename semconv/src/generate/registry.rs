@@ -141,6 +141,7 @@ fn parse<T: DeserializeOwned>(path: &Path) -> Result<T, Error> {
 /// What the places that use an upstream attribute say about it.
 #[derive(Default)]
 struct Use {
+    primitive: Option<Primitive>,
     values: Vec<String>,
     max_cardinality: Option<u32>,
 }
@@ -261,6 +262,7 @@ fn note_use(
         }
         place.values.clone_from(&annotations.values);
     }
+    place.primitive = place.primitive.or(annotations.primitive);
     place.max_cardinality = place.max_cardinality.max(annotations.max_cardinality);
 }
 
@@ -302,12 +304,12 @@ fn imported_attribute(
         ));
     }
     let kind = if place.values.is_empty() {
-        let Some(primitive) = found.primitive else {
+        let Some(primitive) = found.primitive.or(place.primitive) else {
             findings.push(Finding::new(
                 Rule::Annotation,
                 name,
                 "upstream examples do not show its type: list the values we send \
-                 in evenkeel.values"
+                 in evenkeel.values or state evenkeel.type"
                     .to_owned(),
             ));
             return None;

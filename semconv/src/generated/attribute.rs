@@ -26,6 +26,9 @@ pub const CONTAINER_ID: &str = "container.id";
 /// Name of the image the container was built on.
 pub const CONTAINER_IMAGE_NAME: &str = "container.image.name";
 
+/// Container image tags. An example can be found in Docker Image Inspect. Should be only the `<tag>` section of the full name for example from `registry.example.com/my-org/my-image:<tag>`.
+pub const CONTAINER_IMAGE_TAGS: &str = "container.image.tags";
+
 /// The container runtime managing this container.
 pub const CONTAINER_RUNTIME_NAME: &str = "container.runtime.name";
 
@@ -194,6 +197,9 @@ pub const K8S_CLUSTER_UID: &str = "k8s.cluster.uid";
 /// The name of the Container from Pod specification, must be unique within a Pod. Container runtime usually uses different globally unique name (`container.name`).
 pub const K8S_CONTAINER_NAME: &str = "k8s.container.name";
 
+/// Number of times the container was restarted. This attribute can be used to identify a particular container (running or stopped) within a container spec.
+pub const K8S_CONTAINER_RESTART_COUNT: &str = "k8s.container.restart_count";
+
 /// The name of the CronJob.
 pub const K8S_CRONJOB_NAME: &str = "k8s.cronjob.name";
 
@@ -226,6 +232,12 @@ pub const K8S_NODE_NAME: &str = "k8s.node.name";
 
 /// The UID of the Node.
 pub const K8S_NODE_UID: &str = "k8s.node.uid";
+
+/// The annotation placed on the Pod, the ``key`` being the annotation name, the value being the annotation value.
+pub const K8S_POD_ANNOTATION: &str = "k8s.pod.annotation";
+
+/// The label placed on the Pod, the ``key`` being the label name, the value being the label value.
+pub const K8S_POD_LABEL: &str = "k8s.pod.label";
 
 /// The name of the Pod.
 pub const K8S_POD_NAME: &str = "k8s.pod.name";
@@ -366,6 +378,11 @@ pub static ALL: &[AttributeDescriptor] = &[
     AttributeDescriptor {
         name: CONTAINER_IMAGE_NAME,
         description: "Name of the image the container was built on.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
+        name: CONTAINER_IMAGE_TAGS,
+        description: "Container image tags. An example can be found in Docker Image Inspect. Should be only the `<tag>` section of the full name for example from `registry.example.com/my-org/my-image:<tag>`.",
         kind: AttributeKind::String,
     },
     AttributeDescriptor {
@@ -649,6 +666,11 @@ pub static ALL: &[AttributeDescriptor] = &[
         kind: AttributeKind::String,
     },
     AttributeDescriptor {
+        name: K8S_CONTAINER_RESTART_COUNT,
+        description: "Number of times the container was restarted. This attribute can be used to identify a particular container (running or stopped) within a container spec.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
         name: K8S_CRONJOB_NAME,
         description: "The name of the CronJob.",
         kind: AttributeKind::String,
@@ -701,6 +723,16 @@ pub static ALL: &[AttributeDescriptor] = &[
     AttributeDescriptor {
         name: K8S_NODE_UID,
         description: "The UID of the Node.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
+        name: K8S_POD_ANNOTATION,
+        description: "The annotation placed on the Pod, the ``key`` being the annotation name, the value being the annotation value.",
+        kind: AttributeKind::String,
+    },
+    AttributeDescriptor {
+        name: K8S_POD_LABEL,
+        description: "The label placed on the Pod, the ``key`` being the label name, the value being the label value.",
         kind: AttributeKind::String,
     },
     AttributeDescriptor {
