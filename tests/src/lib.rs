@@ -18,6 +18,7 @@ pub mod perf;
 pub mod procfs;
 pub mod prometheus;
 pub mod received;
+pub mod relay;
 pub mod suite;
 pub mod threads;
 pub mod waits;

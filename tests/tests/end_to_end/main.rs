@@ -7,6 +7,7 @@ mod blame;
 mod block_io;
 mod cli;
 mod collector;
+mod collector_configurations;
 mod containers;
 mod depth;
 mod focus;
@@ -73,6 +74,7 @@ fn main() -> ExitCode {
         formats::TESTS,
         agent::TESTS,
         collector::TESTS,
+        collector_configurations::TESTS,
     ];
     suite::run(&themes.concat())
 }
