@@ -86,4 +86,44 @@ mod tests {
         backoff.reset();
         assert!(backoff.fail(&error, false) <= delays.first);
     }
+
+    #[derive(Clone, Default)]
+    struct Log(std::sync::Arc<std::sync::Mutex<Vec<u8>>>);
+
+    impl std::io::Write for Log {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().unwrap().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// A row of failures gives one warning, one more when rights are missing, and one line at its end.
+    #[test]
+    fn warns_once() {
+        let log = Log::default();
+        let writer = log.clone();
+        let subscriber = tracing_subscriber::fmt()
+            .with_writer(move || writer.clone())
+            .with_ansi(false)
+            .finish();
+        tracing::subscriber::with_default(subscriber, || {
+            let mut backoff = Backoff::new(Delays::default());
+            for _ in 0..2 {
+                for failure in 0..100 {
+                    backoff.fail(&std::fmt::Error, failure % 2 == 1);
+                }
+                backoff.reset();
+                backoff.reset();
+            }
+        });
+        let text = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+        let count = |what: &str| text.lines().filter(|line| line.contains(what)).count();
+        assert_eq!(count("cannot learn of pods"), 2, "{text}");
+        assert_eq!(count("no right to learn of pods"), 2, "{text}");
+        assert_eq!(count("answers again"), 2, "{text}");
+    }
 }

@@ -77,6 +77,11 @@ impl Figures {
         answers.failing = true;
     }
 
+    pub(super) fn is_failing(&self) -> bool {
+        let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        answers.failing
+    }
+
     pub(super) fn statistics(&self) -> SourceStatistics {
         let answers = *self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         let load = |figure: &AtomicU64| figure.load(Ordering::Relaxed);

@@ -72,6 +72,10 @@ impl Watch {
                 event = events.next() => event,
                 () = sleep_until(tell_at) => {
                     store.publish();
+                    // A watch that was resumed brings no event where nothing happens.
+                    if !self.figures.is_failing() {
+                        backoff.reset();
+                    }
                     tell_at = Instant::now() + TIDY;
                     continue;
                 }
