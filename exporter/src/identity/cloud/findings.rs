@@ -44,12 +44,14 @@ impl Findings {
         self.set(attribute::EVENKEEL_HOST_CPU_ALLOTMENT, value);
     }
 
-    /// The attributes, if they name an instance.
+    /// The attributes, if they name an instance. No region is called like one: a server that says
+    /// the same to every question knows none.
     pub(super) fn finish(self) -> Result<SourcedAttributes, MetadataError> {
-        match self.attributes.value(attribute::HOST_ID) {
-            Some(_) => Ok(self.attributes),
-            None => Err(MetadataError::NoInstance),
+        let id = self.attributes.value(attribute::HOST_ID);
+        if id.is_none() || id == self.attributes.value(attribute::CLOUD_REGION) {
+            return Err(MetadataError::NoInstance);
         }
+        Ok(self.attributes)
     }
 }
 
