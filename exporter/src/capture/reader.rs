@@ -21,7 +21,9 @@ mod waits;
 use self::waits::WAKER_STACKS;
 use super::focus::Focus;
 use crate::{
-    identity::{Process, ProcessTable, ProcessTableStatistics, process_table::Renewal},
+    identity::{
+        HostIdentity, Process, ProcessTable, ProcessTableStatistics, process_table::Renewal,
+    },
     kernel::{
         Events,
         event::{self, Event, Sample},
@@ -93,7 +95,7 @@ pub struct ReaderWindow {
 
 enum Request {
     Records(Vec<u8>),
-    EndWindow(Sender<ReaderWindow>),
+    EndWindow(Option<Box<HostIdentity>>, Sender<ReaderWindow>),
     ExpectCommand(u32, Sender<()>),
     MarkCommandTree(u32),
 }
@@ -175,10 +177,11 @@ impl Reader {
         self.request(Request::Records(records))
     }
 
-    /// Ends the window and gives what it holds.
-    pub fn end_window(&self) -> Result<ReaderWindow, ReaderError> {
+    /// Ends the window and gives what it holds. `host` is what has been learned of the host
+    /// meanwhile: all owners have it from this window on.
+    pub fn end_window(&self, host: Option<HostIdentity>) -> Result<ReaderWindow, ReaderError> {
         let (reply, answer) = bounded(1);
-        self.request(Request::EndWindow(reply))?;
+        self.request(Request::EndWindow(host.map(Box::new), reply))?;
         answer.recv().map_err(|_| ReaderError::Stopped)
     }
 
@@ -264,9 +267,9 @@ impl ReaderState {
             let _ = rustix::io::read(woken, &mut counter);
             loop {
                 match inbox.try_recv() {
-                    Ok(Request::EndWindow(reply)) => {
+                    Ok(Request::EndWindow(host, reply)) => {
                         // The asking side may have given up; the window is over all the same.
-                        let _ = reply.send(self.end_window());
+                        let _ = reply.send(self.end_window(host.as_deref()));
                     }
                     Ok(Request::Records(records)) => self.records(&records, &mut events),
                     Ok(Request::ExpectCommand(parent, reply)) => {
@@ -281,7 +284,7 @@ impl ReaderState {
         }
     }
 
-    fn end_window(&mut self) -> ReaderWindow {
+    fn end_window(&mut self, host: Option<&HostIdentity>) -> ReaderWindow {
         let mut samples = self.table.take();
         let mut deeds = std::mem::take(&mut self.deeds);
         let renewal = self.processes.end_window();
@@ -293,6 +296,11 @@ impl ReaderState {
                 renewal.process(&mut key.process);
             }
             deeds = renewed(deeds, &renewal);
+        }
+        if let Some(host) = host {
+            self.processes.set_host(host);
+            self.give_new_owners(&mut samples);
+            deeds = self.with_new_owners(deeds);
         }
         ReaderWindow {
             samples,
@@ -306,6 +314,30 @@ impl ReaderState {
             unwind: self.address_spaces.unwind_account(),
             walks: self.walks,
         }
+    }
+
+    /// The samples on what is known of the host now.
+    fn give_new_owners(&mut self, samples: &mut Samples) {
+        // By address of the old one, which lives here so that no other takes its place.
+        let mut known: HashMap<*const Process, (Arc<Process>, Arc<Process>)> = HashMap::new();
+        for (key, _) in &mut samples.samples {
+            let (_, new) = known.entry(Arc::as_ptr(&key.process)).or_insert_with(|| {
+                let mut new = Process::clone(&key.process);
+                new.owner = self.processes.renewed_owner(&new.owner);
+                (Arc::clone(&key.process), Arc::new(new))
+            });
+            key.process = Arc::clone(new);
+        }
+    }
+
+    /// The deeds on what is known of the host now.
+    fn with_new_owners(&mut self, deeds: WorkloadDeeds) -> WorkloadDeeds {
+        deeds
+            .into_iter()
+            .map(|(WorkloadKey(owner), deeds)| {
+                (WorkloadKey(self.processes.renewed_owner(&owner)), deeds)
+            })
+            .collect()
     }
 
     fn handle(&mut self, event: &Event<'_>) {

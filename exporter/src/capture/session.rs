@@ -15,7 +15,10 @@ use super::{
     reader::{ReaderError, ReaderWindow},
 };
 use crate::{
-    identity::{HostIdentity, Roots},
+    identity::{
+        HostIdentity, Roots,
+        cloud::{CloudSettings, Detection},
+    },
     kernel::{KernelError, State, account::Statistics},
     profile::{Assembled, SampleTotals},
     signal::{
@@ -52,6 +55,8 @@ pub struct CaptureOptions {
     pub lines: bool,
     /// Which system calls are measured one by one, and what that may cost.
     pub syscalls: syscalls::Settings,
+    /// Whose metadata service is asked what the host is.
+    pub cloud: CloudSettings,
     /// Whether samples carry `process.pid` and `thread.name`.
     pub detailed_samples: bool,
 }
@@ -87,6 +92,8 @@ pub struct Capture {
     options: CaptureOptions,
     host: HostIdentity,
     resource: Arc<Resource>,
+    /// Until it has told what it knows.
+    cloud: Option<Detection>,
     steal_clock: StealClock,
     clock: WindowClock,
     attached_unix_nanos: u64,
@@ -108,6 +115,12 @@ impl Capture {
         roots: &Roots,
         mut host: HostIdentity,
     ) -> Result<Self, CaptureError> {
+        // First, so that it has its answer, if there is one, before the first window is over. Nothing
+        // here waits for it.
+        let cloud = Detection::start(&options.cloud, roots)
+            .inspect_err(|error| tracing::warn!(%error, "The cloud is not detected."))
+            .ok()
+            .flatten();
         let is_on = |signal| options.signals.contains(&signal);
         let kernel_is_wanted = options.signals.iter().any(|signal| *signal != Signal::Host);
         let steal_clock = StealClock::detect(&roots.proc, &roots.sys);
@@ -125,6 +138,7 @@ impl Capture {
             options,
             host,
             resource,
+            cloud,
             steal_clock,
             clock: WindowClock::start(),
             attached_unix_nanos: Moment::now().unix_nanos,
@@ -219,6 +233,7 @@ impl Capture {
     pub fn end_window(&mut self) -> Result<(Window, WindowSummary), CaptureError> {
         let mut summary = WindowSummary::default();
         let mut idle_stolen_nanos = 0;
+        let learned = self.learn();
         if let Some(probes) = &mut self.probes {
             probes.run_times = probes.kernel.run_times();
             probes.statistics = None;
@@ -226,7 +241,7 @@ impl Capture {
             for signal in &mut probes.signals {
                 signal.end_window(&mut probes.kernel);
             }
-            let reading = probes.reader.end_window()?;
+            let reading = probes.reader.end_window(learned)?;
             summary = probes.summary(&reading);
             idle_stolen_nanos = probes.idle_stolen_growth();
             summary.stolen_seconds += idle_stolen_nanos as f64 / 1e9;
@@ -256,6 +271,19 @@ impl Capture {
             metrics,
         };
         Ok((window, summary))
+    }
+
+    /// Takes what the cloud has told since, if it has: the window that ends and all later ones have it.
+    fn learn(&mut self) -> Option<HostIdentity> {
+        let attributes = self.cloud.as_ref()?.poll()?;
+        self.cloud = None;
+        self.host.extend(&attributes);
+        self.resource = Arc::new(self.host.agent_resource());
+        if let Some(probes) = &mut self.probes {
+            probes.assembly.set_host(self.resource.clone());
+        }
+        self.workloads.restart();
+        Some(self.host.clone())
     }
 
     /// What the reader counted up to the end of the last window; `None` before it, and where only the host

@@ -3,7 +3,7 @@
 use std::{
     io::{self, Write as _},
     path::PathBuf,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use anyhow::Context as _;
@@ -11,10 +11,14 @@ use serde_json::{Value, json};
 
 use super::{
     outcome::{Failure, Outcome},
-    walks,
+    variable, walks,
 };
 use crate::{
-    identity::{HostIdentity, Roots, inspect::ProcessInspection},
+    identity::{
+        HostIdentity, Roots,
+        cloud::{CloudSettings, Detection},
+        inspect::ProcessInspection,
+    },
     kernel::object::Object,
     settings::{Problem, Problems},
     symbol::{AddressSpace, Executable, ExecutableTable, inspect_address},
@@ -48,13 +52,23 @@ pub(super) enum InspectCommand {
         addresses: Vec<String>,
     },
     /// The resource attributes that this host would send, and where each came from
-    #[command(after_help = "Example:\n  evenkeel inspect resource")]
-    Resource,
+    #[command(
+        after_help = "Examples:\n  evenkeel inspect resource\n  evenkeel inspect resource --cloud off"
+    )]
+    Resource {
+        /// Whose metadata service tells what this host is: auto, off, or a provider such as aws, gcp,
+        /// azure [default: auto] [env: EVENKEEL_CLOUD]
+        #[arg(long, value_name = "PROVIDER")]
+        cloud: Option<String>,
+    },
 }
 
 /// How long a process can be watched.
 const WATCHED: std::ops::RangeInclusive<Duration> =
     Duration::from_secs(1)..=Duration::from_secs(3600);
+
+/// How long a metadata service may take. A live one answers within milliseconds.
+const CLOUD_WAIT: Duration = Duration::from_secs(3);
 
 /// Executables looked at for one process.
 const EXECUTABLES: usize = 4096;
@@ -63,7 +77,7 @@ pub(super) fn run(command: &InspectCommand, problems: Problems) -> Outcome {
     let value = match command {
         InspectCommand::Process { pid, watch } => process(pid, watch.as_deref(), problems)?,
         InspectCommand::Address { file, addresses } => address(file, addresses, problems)?,
-        InspectCommand::Resource => resource(problems)?,
+        InspectCommand::Resource { cloud } => resource(cloud.as_deref(), problems)?,
     };
     writeln!(io::stdout().lock(), "{value:#}")?;
     Ok(0)
@@ -171,10 +185,16 @@ fn address(
     Ok(serde_json::to_value(frames)?)
 }
 
-fn resource(mut problems: Problems) -> Result<Value, Failure> {
+fn resource(cloud: Option<&str>, mut problems: Problems) -> Result<Value, Failure> {
     let roots = Roots::from_environment(|name| std::env::var_os(name));
     let mut host = host(&roots, &mut problems);
+    let cloud = CloudSettings::new(cloud, &variable, &mut problems);
     problems.or(()).map_err(Failure::Usage)?;
+    if let Some(detection) = Detection::start(&cloud, &roots)?
+        && let Some(attributes) = detection.wait_until(Instant::now() + CLOUD_WAIT)
+    {
+        host.extend(&attributes);
+    }
     host.insert(
         evenkeel_semconv::attribute::EVENKEEL_BPF_OBJECT_HASH,
         Object::from_environment()?.digest,

@@ -7,7 +7,10 @@ use serde_json::{Map, Value};
 use super::outcome::Failure;
 use crate::{
     capture::{Capture, CaptureOptions},
-    identity::{HostIdentity, Roots},
+    identity::{
+        HostIdentity, Roots,
+        cloud::{Choice, CloudSettings},
+    },
     settings::DEFAULT_FREQUENCY,
     signal::{Signal, status::WALK_ENDS, syscalls},
 };
@@ -30,6 +33,11 @@ pub(super) fn watch(
         pids: HashSet::from([pid]),
         lines: false,
         syscalls: syscalls::Settings::default(),
+        // Nothing that is sent or written needs an identity here.
+        cloud: CloudSettings {
+            choice: Choice::Off,
+            endpoint: None,
+        },
         detailed_samples: false,
     };
     let mut capture = Capture::start(options, roots, host)?;

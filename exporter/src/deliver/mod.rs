@@ -34,6 +34,7 @@ mod signal;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use self::retry::Backoff;
 pub use self::{
     accounts::{Accounts, DropReason, SignalAccounts},
     delivery::{Delivery, Options, Outbox, StartError},

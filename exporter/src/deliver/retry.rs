@@ -31,14 +31,14 @@ impl Default for RetryPolicy {
 
 /// The state of one destination's retries.
 #[derive(Debug)]
-pub(super) struct Backoff {
+pub(crate) struct Backoff {
     policy: RetryPolicy,
     failures: u32,
     random: u64,
 }
 
 impl Backoff {
-    pub(super) fn new(policy: RetryPolicy) -> Self {
+    pub(crate) fn new(policy: RetryPolicy) -> Self {
         // Agents of one cluster fail together; seeds that differ keep them from returning
         // together. `RandomState` is the standard library's own source of such seeds.
         Self::with_seed(policy, RandomState::new().hash_one(0))
@@ -59,7 +59,7 @@ impl Backoff {
 
     /// The wait after one more failure: half to all of `initial * 2^failures`, at most `maximum`,
     /// or longer if the server asks for it, at most `server_maximum`.
-    pub(super) fn next(&mut self, server: Option<Duration>) -> Duration {
+    pub(crate) fn next(&mut self, server: Option<Duration>) -> Duration {
         let factor = 1_u32.checked_shl(self.failures).unwrap_or(u32::MAX);
         self.failures = self.failures.saturating_add(1).min(31);
         let whole = self

@@ -113,6 +113,11 @@ impl HostIdentity {
         self.detected.insert(key, value, source);
     }
 
+    /// Adds what a detector found, as [`HostIdentity::insert`] does one by one.
+    pub fn extend(&mut self, attributes: &SourcedAttributes) {
+        self.detected.extend(attributes);
+    }
+
     /// What every resource carries: the attributes of the host.
     pub fn shared_attributes(&self) -> SourcedAttributes {
         let mut attributes = self.detected.clone();

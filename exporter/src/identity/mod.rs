@@ -1,6 +1,7 @@
 //! Who the host is and whose processes run on it: from `/proc` and `/sys` to resources.
 
 pub mod attributes;
+pub mod cloud;
 mod command_tree;
 pub mod container;
 pub(crate) mod file;

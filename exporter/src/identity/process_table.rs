@@ -249,6 +249,11 @@ impl ProcessTable {
         }
     }
 
+    /// The owner of the same claim on what is known of the host now.
+    pub fn renewed_owner(&mut self, owner: &super::Owner) -> Arc<super::Owner> {
+        self.identification.owners.renew(owner)
+    }
+
     /// Processes in the table.
     pub fn len(&self) -> usize {
         self.entries.len()

@@ -95,6 +95,11 @@ impl Assembly {
         }
     }
 
+    /// Takes the resource that it is from now on.
+    pub fn set_host(&mut self, host: Arc<Resource>) {
+        self.host = host;
+    }
+
     /// What the symbolizer did and holds.
     pub fn symbolizer_counters(&self) -> SymbolizerCounters {
         self.symbolizer.counters()

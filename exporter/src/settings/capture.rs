@@ -8,6 +8,7 @@ use super::{
 };
 use crate::{
     capture::{CaptureOptions, FocusTarget},
+    identity::cloud::CloudSettings,
     kernel::part::focus::GROUPS as FOCUS_TARGETS,
     signal::Signal,
 };
@@ -77,6 +78,11 @@ pub struct CaptureArguments {
     /// The same as --lines=false
     #[arg(long, conflicts_with = "lines")]
     pub no_lines: bool,
+    /// Whose metadata service tells what this host is: auto (that of the provider that the firmware
+    /// names, if any), off, or a provider such as aws, gcp, azure [default: auto]
+    /// [env: EVENKEEL_CLOUD]
+    #[arg(long, value_name = "PROVIDER")]
+    pub cloud: Option<String>,
     /// Options of the signal `syscalls`.
     #[command(flatten)]
     pub syscalls: SyscallArguments,
@@ -228,6 +234,7 @@ pub fn capture_options(
         ),
         problems,
     );
+    let cloud = CloudSettings::new(arguments.cloud.as_deref(), lookup, problems);
     if signals.is_empty() {
         problems.push("every signal is turned off, so there is nothing to capture");
     }
@@ -241,6 +248,7 @@ pub fn capture_options(
         pids,
         lines,
         syscalls,
+        cloud,
         detailed_samples: detail == Detail::Full,
     }
 }

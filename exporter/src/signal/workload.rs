@@ -148,6 +148,12 @@ impl Workloads {
             .retain(|_, workload| workload.last_window + WINDOWS_KEPT > window);
     }
 
+    /// Forgets all series: their owners have other resources from now on, under which they begin
+    /// again.
+    pub fn restart(&mut self) {
+        self.known.clear();
+    }
+
     /// Workloads that found no room, since the start.
     pub fn refused(&self) -> u64 {
         self.refused

@@ -74,8 +74,14 @@ pub const EVENKEEL_FOCUS_TARGET: &str = "evenkeel.focus.target";
 /// The name of a BPF helper function without its prefix.
 pub const EVENKEEL_HELPER_NAME: &str = "evenkeel.helper.name";
 
+/// How much of its CPUs a cloud instance is promised, by its type.
+pub const EVENKEEL_HOST_CPU_ALLOTMENT: &str = "evenkeel.host.cpu.allotment";
+
 /// The hypervisor that the host runs on.
 pub const EVENKEEL_HOST_HYPERVISOR_NAME: &str = "evenkeel.host.hypervisor.name";
+
+/// On what terms a cloud instance runs, by the provider's metadata service.
+pub const EVENKEEL_HOST_LIFE_CYCLE: &str = "evenkeel.host.life_cycle";
 
 /// What kind of interrupt it is.
 pub const EVENKEEL_INTERRUPT_KIND: &str = "evenkeel.interrupt.kind";
@@ -353,12 +359,12 @@ pub static ALL: &[AttributeDescriptor] = &[
     AttributeDescriptor {
         name: CLOUD_PLATFORM,
         description: "The cloud platform in use.",
-        kind: AttributeKind::Enum(&["alibaba_cloud_ecs", "aws_ec2", "azure.vm", "gcp_compute_engine", "oracle_cloud_compute"]),
+        kind: AttributeKind::Enum(&["akamai_cloud.compute", "alibaba_cloud_ecs", "aws_ec2", "azure.vm", "gcp_compute_engine", "gcp_kubernetes_engine", "hetzner.cloud_server", "ibm_cloud.vpc", "oracle_cloud_compute", "oracle_cloud_oke", "scaleway_cloud_compute", "tencent_cloud_cvm", "vultr.cloud_compute"]),
     },
     AttributeDescriptor {
         name: CLOUD_PROVIDER,
         description: "Name of the cloud provider.",
-        kind: AttributeKind::Enum(&["akamai_cloud", "alibaba_cloud", "aws", "azure", "gcp", "hetzner", "ibm_cloud", "oracle_cloud", "scaleway_cloud", "tencent_cloud", "vultr"]),
+        kind: AttributeKind::Enum(&["akamai_cloud", "alibaba_cloud", "aws", "azure", "digitalocean", "gcp", "hetzner", "ibm_cloud", "openstack", "oracle_cloud", "scaleway_cloud", "tencent_cloud", "vultr"]),
     },
     AttributeDescriptor {
         name: CLOUD_REGION,
@@ -461,9 +467,19 @@ pub static ALL: &[AttributeDescriptor] = &[
         kind: AttributeKind::String,
     },
     AttributeDescriptor {
+        name: EVENKEEL_HOST_CPU_ALLOTMENT,
+        description: "How much of its CPUs a cloud instance is promised, by its type.",
+        kind: AttributeKind::Enum(&["burstable", "full"]),
+    },
+    AttributeDescriptor {
         name: EVENKEEL_HOST_HYPERVISOR_NAME,
         description: "The hypervisor that the host runs on.",
         kind: AttributeKind::Enum(&["none", "kvm", "nitro", "hyperv", "xen", "vmware", "other"]),
+    },
+    AttributeDescriptor {
+        name: EVENKEEL_HOST_LIFE_CYCLE,
+        description: "On what terms a cloud instance runs, by the provider's metadata service.",
+        kind: AttributeKind::Enum(&["on_demand", "spot", "preemptible"]),
     },
     AttributeDescriptor {
         name: EVENKEEL_INTERRUPT_KIND,
@@ -906,6 +922,8 @@ pub static ALL: &[AttributeDescriptor] = &[
 pub mod value {
     /// Values of `cloud.platform`.
     pub mod cloud_platform {
+        /// `akamai_cloud.compute`.
+        pub const AKAMAI_CLOUD_COMPUTE: &str = "akamai_cloud.compute";
         /// `alibaba_cloud_ecs`.
         pub const ALIBABA_CLOUD_ECS: &str = "alibaba_cloud_ecs";
         /// `aws_ec2`.
@@ -914,8 +932,22 @@ pub mod value {
         pub const AZURE_VM: &str = "azure.vm";
         /// `gcp_compute_engine`.
         pub const GCP_COMPUTE_ENGINE: &str = "gcp_compute_engine";
+        /// `gcp_kubernetes_engine`.
+        pub const GCP_KUBERNETES_ENGINE: &str = "gcp_kubernetes_engine";
+        /// `hetzner.cloud_server`.
+        pub const HETZNER_CLOUD_SERVER: &str = "hetzner.cloud_server";
+        /// `ibm_cloud.vpc`.
+        pub const IBM_CLOUD_VPC: &str = "ibm_cloud.vpc";
         /// `oracle_cloud_compute`.
         pub const ORACLE_CLOUD_COMPUTE: &str = "oracle_cloud_compute";
+        /// `oracle_cloud_oke`.
+        pub const ORACLE_CLOUD_OKE: &str = "oracle_cloud_oke";
+        /// `scaleway_cloud_compute`.
+        pub const SCALEWAY_CLOUD_COMPUTE: &str = "scaleway_cloud_compute";
+        /// `tencent_cloud_cvm`.
+        pub const TENCENT_CLOUD_CVM: &str = "tencent_cloud_cvm";
+        /// `vultr.cloud_compute`.
+        pub const VULTR_CLOUD_COMPUTE: &str = "vultr.cloud_compute";
     }
 
     /// Values of `cloud.provider`.
@@ -928,12 +960,16 @@ pub mod value {
         pub const AWS: &str = "aws";
         /// `azure`.
         pub const AZURE: &str = "azure";
+        /// `digitalocean`.
+        pub const DIGITALOCEAN: &str = "digitalocean";
         /// `gcp`.
         pub const GCP: &str = "gcp";
         /// `hetzner`.
         pub const HETZNER: &str = "hetzner";
         /// `ibm_cloud`.
         pub const IBM_CLOUD: &str = "ibm_cloud";
+        /// `openstack`.
+        pub const OPENSTACK: &str = "openstack";
         /// `oracle_cloud`.
         pub const ORACLE_CLOUD: &str = "oracle_cloud";
         /// `scaleway_cloud`.
@@ -1024,6 +1060,14 @@ pub mod value {
         pub const METRICS: &str = "metrics";
     }
 
+    /// Values of `evenkeel.host.cpu.allotment`.
+    pub mod evenkeel_host_cpu_allotment {
+        /// A baseline share of the CPUs, and more from a budget of credits or when others leave it.
+        pub const BURSTABLE: &str = "burstable";
+        /// The whole of the CPUs.
+        pub const FULL: &str = "full";
+    }
+
     /// Values of `evenkeel.host.hypervisor.name`.
     pub mod evenkeel_host_hypervisor_name {
         /// No hypervisor was detected.
@@ -1040,6 +1084,16 @@ pub mod value {
         pub const VMWARE: &str = "vmware";
         /// A hypervisor of another kind.
         pub const OTHER: &str = "other";
+    }
+
+    /// Values of `evenkeel.host.life_cycle`.
+    pub mod evenkeel_host_life_cycle {
+        /// Runs until its user stops it.
+        pub const ON_DEMAND: &str = "on_demand";
+        /// Spare capacity that the provider takes back at any time.
+        pub const SPOT: &str = "spot";
+        /// Spare capacity of Google Cloud, preemptible or spot.
+        pub const PREEMPTIBLE: &str = "preemptible";
     }
 
     /// Values of `evenkeel.interrupt.kind`.
