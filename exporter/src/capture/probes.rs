@@ -11,7 +11,7 @@ use super::{
     session::{CaptureError, CaptureOptions, WindowSummary},
 };
 use crate::{
-    identity::{HostIdentity, ProcessTable, Roots},
+    identity::{HostIdentity, ProcessTable, Roots, kubernetes::Pods},
     kernel::{
         CaptureSettings, Kernel,
         account::{RunTime, Statistics},
@@ -55,6 +55,7 @@ impl Probes {
         options: &CaptureOptions,
         roots: &Roots,
         host: &mut HostIdentity,
+        pods: Pods,
         steal_clock: StealClock,
     ) -> Result<Self, CaptureError> {
         raise_locked_memory();
@@ -81,7 +82,7 @@ impl Probes {
         symbols.sys_root.clone_from(&roots.sys);
         let symbolizer = Symbolizer::start(symbols).map_err(CaptureError::Symbolizer)?;
         let executables = ExecutableTable::new(EXECUTABLES, Some(symbolizer.evictions()));
-        let processes = ProcessTable::new(roots, host, PROCESSES);
+        let processes = ProcessTable::new(roots, host, PROCESSES).with_pods(pods);
         let is_on = |signal| options.signals.contains(&signal);
         let unwinder = unwinder(&mut kernel, &settings);
         let reader = Reader::start(

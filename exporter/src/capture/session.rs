@@ -16,8 +16,9 @@ use super::{
 };
 use crate::{
     identity::{
-        HostIdentity, Roots,
+        HostIdentity, Roots, SourcedAttributes,
         cloud::{CloudSettings, Detection},
+        kubernetes::{KubernetesSettings, Pods, Source},
     },
     kernel::{KernelError, State, account::Statistics},
     profile::{Assembled, SampleTotals},
@@ -57,6 +58,8 @@ pub struct CaptureOptions {
     pub syscalls: syscalls::Settings,
     /// Whose metadata service is asked what the host is.
     pub cloud: CloudSettings,
+    /// Where to learn of pods.
+    pub kubernetes: KubernetesSettings,
     /// Whether samples carry `process.pid` and `thread.name`.
     pub detailed_samples: bool,
 }
@@ -94,6 +97,9 @@ pub struct Capture {
     resource: Arc<Resource>,
     /// Until it has told what it knows.
     cloud: Option<Detection>,
+    cloud_attributes: SourcedAttributes,
+    cluster: Option<Source>,
+    cluster_attributes: SourcedAttributes,
     steal_clock: StealClock,
     clock: WindowClock,
     attached_unix_nanos: u64,
@@ -121,11 +127,23 @@ impl Capture {
             .inspect_err(|error| tracing::warn!(%error, "The cloud is not detected."))
             .ok()
             .flatten();
+        let pods = Pods::default();
+        let cluster = options.kubernetes.is_wanted().then(|| {
+            Source::start(options.kubernetes.clone(), pods.clone())
+                .inspect_err(|error| tracing::warn!(%error, "Pods are not known."))
+                .ok()
+        });
         let is_on = |signal| options.signals.contains(&signal);
         let kernel_is_wanted = options.signals.iter().any(|signal| *signal != Signal::Host);
         let steal_clock = StealClock::detect(&roots.proc, &roots.sys);
         let probes = if kernel_is_wanted {
-            Some(Probes::start(&options, roots, &mut host, steal_clock)?)
+            Some(Probes::start(
+                &options,
+                roots,
+                &mut host,
+                pods,
+                steal_clock,
+            )?)
         } else {
             None
         };
@@ -139,6 +157,9 @@ impl Capture {
             host,
             resource,
             cloud,
+            cloud_attributes: SourcedAttributes::default(),
+            cluster: cluster.flatten(),
+            cluster_attributes: SourcedAttributes::default(),
             steal_clock,
             clock: WindowClock::start(),
             attached_unix_nanos: Moment::now().unix_nanos,
@@ -273,11 +294,24 @@ impl Capture {
         Ok((window, summary))
     }
 
-    /// Takes what the cloud has told since, if it has: the window that ends and all later ones have it.
+    /// Takes what cloud and cluster have told since, if they have: the window that ends and all later ones have
+    /// it. Of what both tell, the cloud's own word counts.
     fn learn(&mut self) -> Option<HostIdentity> {
-        let attributes = self.cloud.as_ref()?.poll()?;
-        self.cloud = None;
-        self.host.extend(&attributes);
+        let cloud = self.cloud.as_ref().and_then(Detection::poll);
+        let cluster = self.cluster.as_ref().map(Source::host_attributes);
+        let cluster = cluster.filter(|told| *told != self.cluster_attributes);
+        if cloud.is_none() && cluster.is_none() {
+            return None;
+        }
+        if let Some(attributes) = cloud {
+            self.cloud = None;
+            self.cloud_attributes = attributes;
+        }
+        if let Some(attributes) = cluster {
+            self.cluster_attributes = attributes;
+        }
+        self.host.extend(&self.cluster_attributes);
+        self.host.extend(&self.cloud_attributes);
         self.resource = Arc::new(self.host.agent_resource());
         if let Some(probes) = &mut self.probes {
             probes.assembly.set_host(self.resource.clone());

@@ -10,6 +10,7 @@ use crate::{
     identity::{
         HostIdentity, Roots,
         cloud::{Choice, CloudSettings},
+        kubernetes::KubernetesSettings,
     },
     settings::DEFAULT_FREQUENCY,
     signal::{Signal, status::WALK_ENDS, syscalls},
@@ -38,6 +39,7 @@ pub(super) fn watch(
             choice: Choice::Off,
             endpoint: None,
         },
+        kubernetes: KubernetesSettings::off(),
         detailed_samples: false,
     };
     let mut capture = Capture::start(options, roots, host)?;

@@ -8,7 +8,10 @@ use super::{
 };
 use crate::{
     capture::{CaptureOptions, FocusTarget},
-    identity::cloud::CloudSettings,
+    identity::{
+        cloud::CloudSettings,
+        kubernetes::{KubernetesArguments, KubernetesSettings},
+    },
     kernel::part::focus::GROUPS as FOCUS_TARGETS,
     signal::Signal,
 };
@@ -83,6 +86,9 @@ pub struct CaptureArguments {
     /// [env: EVENKEEL_CLOUD]
     #[arg(long, value_name = "PROVIDER")]
     pub cloud: Option<String>,
+    /// Options about Kubernetes.
+    #[command(flatten)]
+    pub kubernetes: KubernetesArguments,
     /// Options of the signal `syscalls`.
     #[command(flatten)]
     pub syscalls: SyscallArguments,
@@ -234,6 +240,11 @@ pub fn capture_options(
         ),
         problems,
     );
+    let kubernetes =
+        KubernetesSettings::read(&arguments.kubernetes, lookup).unwrap_or_else(|wrong| {
+            problems.0.extend(wrong.0);
+            KubernetesSettings::default()
+        });
     let cloud = CloudSettings::new(arguments.cloud.as_deref(), lookup, problems);
     if signals.is_empty() {
         problems.push("every signal is turned off, so there is nothing to capture");
@@ -249,6 +260,7 @@ pub fn capture_options(
         lines,
         syscalls,
         cloud,
+        kubernetes,
         detailed_samples: detail == Detail::Full,
     }
 }

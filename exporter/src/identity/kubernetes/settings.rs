@@ -95,6 +95,14 @@ impl Default for Timings {
 }
 
 impl KubernetesSettings {
+    /// Nothing is learnt of pods.
+    pub fn off() -> Self {
+        Self {
+            mode: KubernetesMode::Off,
+            ..Self::default()
+        }
+    }
+
     /// Whether there is anything to start: the user asks for it, or the agent runs in a pod with a
     /// service account.
     pub fn is_wanted(&self) -> bool {
