@@ -1,9 +1,13 @@
 //! `evenkeel agent`: capture and export until told to stop.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use evenkeel_otlp::{encode, model::Window, temporality::DeltaStage};
+use evenkeel_otlp::{
+    encode,
+    model::{Resource, Window},
+    temporality::DeltaStage,
+};
 use prost::Message as _;
 
 use super::{
@@ -18,7 +22,7 @@ use crate::{
     deliver::{self, Delivery, Export, Options, Settings, Signal},
     identity::Roots,
     settings::{CaptureArguments, Detail, Problems, capture_options},
-    telemetry::{self, Telemetry, TelemetryOptions},
+    telemetry::{self, OwnResource, Telemetry, TelemetryOptions},
 };
 
 /// How long a stop may take to deliver what is left. Kubernetes kills after 30 s.
@@ -68,6 +72,9 @@ pub(super) fn run(arguments: &AgentArguments, mut problems: Problems) -> Outcome
     let delivery = Delivery::start(&settings, Options::default())?;
     let telemetry = start_telemetry(&settings, window, &capture, &delivery);
     let mut exporter = Exporter::new(&settings, &delivery);
+    exporter.own = telemetry
+        .as_ref()
+        .map(|telemetry| (telemetry.own_resource(), capture.resource().clone()));
     for (signal, state) in capture.signals() {
         tracing::info!(%signal, state = state.name(), reason = state.reason(), "Signal.");
     }
@@ -131,6 +138,8 @@ struct Exporter {
     metrics_with_windows: bool,
     disabled: bool,
     sequence: u64,
+    /// Of the metrics about the agent, and the resource that they have now.
+    own: Option<(OwnResource, Arc<Resource>)>,
 }
 
 impl Exporter {
@@ -150,6 +159,7 @@ impl Exporter {
             metrics_with_windows: settings.export_interval.is_none(),
             disabled: settings.disabled,
             sequence: 0,
+            own: None,
         }
     }
 
@@ -160,6 +170,16 @@ impl Exporter {
                 window: self.sequence,
                 requests,
             });
+        }
+    }
+
+    /// Gives the metrics about the agent the resource of the window's metrics about the host.
+    fn follow_resource(&mut self, window: &Window) {
+        if let (Some((own, known)), Some(host)) = (&mut self.own, window.metrics.first())
+            && !Arc::ptr_eq(known, &host.resource)
+        {
+            own.set(&host.resource);
+            known.clone_from(&host.resource);
         }
     }
 
@@ -177,6 +197,7 @@ impl Exporter {
 impl Sink for Exporter {
     fn window(&mut self, mut window: Window, summary: WindowSummary) -> Result<(), Failure> {
         self.sequence += 1;
+        self.follow_resource(&window);
         let encoded = encode::encode_profiles(&window, &self.encoding);
         let requests = encoded
             .requests

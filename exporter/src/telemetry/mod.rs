@@ -13,8 +13,11 @@
 
 mod exporter;
 mod observe;
+mod own_resource;
 mod process;
 mod views;
+
+pub use self::own_resource::OwnResource;
 
 use self::exporter::SinkExporter;
 use crate::deliver::{Accounts, Export, HistogramAggregation, Outbox, Settings, Signal};
@@ -70,9 +73,15 @@ pub enum TelemetryError {
 #[derive(Debug)]
 pub struct Telemetry {
     provider: SdkMeterProvider,
+    resource: OwnResource,
 }
 
 impl Telemetry {
+    /// The handle by which the resource is changed when more is known of the host.
+    pub fn own_resource(&self) -> OwnResource {
+        self.resource.clone()
+    }
+
     /// Collects and exports at once.
     pub fn flush(&self) {
         if let Err(error) = self.provider.force_flush() {
@@ -130,6 +139,12 @@ fn build(
         TemporalityPreference::Delta => Temporality::Delta,
         TemporalityPreference::LowMemory => Temporality::LowMemory,
     };
+    let own = OwnResource::default();
+    let current = own.clone();
+    let sink = move |mut request: ExportMetricsServiceRequest| {
+        current.put_on(&mut request);
+        sink(request);
+    };
     let reader = PeriodicReader::builder(SinkExporter::new(temporality, sink))
         .with_interval(options.interval)
         .build();
@@ -147,7 +162,11 @@ fn build(
         })
         .build();
     observe::register(&recorder, accounts);
-    (Telemetry { provider }, recorder)
+    let telemetry = Telemetry {
+        provider,
+        resource: own,
+    };
+    (telemetry, recorder)
 }
 
 /// The SDK's form of a resource. Nothing is added by the SDK's own detectors: the agent knows

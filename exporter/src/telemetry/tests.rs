@@ -85,6 +85,20 @@ fn from_facade_to_message() {
         evenkeel_semconv::SCHEMA_URL
     );
 
+    let moved = Resource {
+        attributes: vec![Attribute::new(attribute::HOST_ID, "i-1")],
+    };
+    telemetry.own_resource().set(&moved);
+    telemetry.flush();
+    let later = received.lock().unwrap().remove(0);
+    let attributes = &later.resource_metrics[0]
+        .resource
+        .as_ref()
+        .unwrap()
+        .attributes;
+    let keys: Vec<_> = attributes.iter().map(|found| &*found.key).collect();
+    assert_eq!(keys, [attribute::HOST_ID]);
+
     let metrics = by_name(&request);
     for descriptor in [
         &metric::EVENKEEL_EXPORT_WINDOWS,
