@@ -90,7 +90,8 @@ impl Collector {
         Self::start_with(None)
     }
 
-    /// Starts one that also sends metrics on, to the URL of an OTLP/HTTP receiver of metrics.
+    /// Starts one that also sends metrics on, to the URL of an OTLP/HTTP receiver of metrics, in their order:
+    /// Prometheus refuses what is older than what it has.
     pub fn start_sending_metrics_to(url: String) -> Result<Self> {
         Self::start_with(Some(url))
     }
@@ -183,7 +184,9 @@ impl Collector {
         let file = self.json_file();
         let (forward, to_forward) = match &self.metrics_to {
             Some(url) => (
-                format!("\n  otlp_http/forward: {{metrics_endpoint: '{url}'}}"),
+                format!(
+                    "\n  otlp_http/forward: {{metrics_endpoint: '{url}', sending_queue: {{num_consumers: 1}}}}"
+                ),
                 ", otlp_http/forward",
             ),
             None => (String::new(), ""),

@@ -13,7 +13,7 @@ use evenkeel_semconv::{
 use evenkeel_tests::{
     child::{Running, wait_until},
     collector::{Collector, Protocol},
-    evenkeel::{self, report},
+    evenkeel::{self, report as report_of},
     needs::Need,
     prometheus::Prometheus,
     suite::Test,
@@ -63,14 +63,18 @@ fn two_hosts() -> Result<()> {
     for agent in agents {
         agent.finish(LIMIT)?.succeeded()?;
     }
+    // What it sends on may be on its way yet.
+    let mut report = Value::Null;
+    let all_there = wait_until("Prometheus has what the file has", LIMIT, || {
+        let finished = report_of(&collector.json_file(), &["--format", "json"])?;
+        report = serde_json::from_str(&finished.stdout)?;
+        let all = HOSTS.map(|(host, _)| same_count(&prometheus, &report, host));
+        Ok(all.into_iter().all(|same| same.unwrap_or(false)))
+    });
     collector.stop()?;
+    all_there?;
 
     let wait = promql(&EVENKEEL_CPU_RUN_QUEUE_WAIT_DURATION);
-    wait_until("Prometheus has both hosts", LIMIT, || {
-        Ok(prometheus.query(&format!("histogram_count({wait})"))?.len() >= HOSTS.len())
-    })?;
-    let finished = report(&collector.json_file(), &["--format", "json"])?;
-    let report: Value = serde_json::from_str(&finished.stdout)?;
     for (host, cloud) in HOSTS {
         let series = prometheus.query(&format!(
             "count by (cloud_provider) ({wait}{{host_name=\"{host}\"}})"
@@ -79,12 +83,7 @@ fn two_hosts() -> Result<()> {
             series.len() == 1 && series[0].label("cloud_provider") == cloud,
             "{series:?}"
         );
-        agrees(
-            &prometheus,
-            &report,
-            &EVENKEEL_CPU_RUN_QUEUE_WAIT_DURATION,
-            host,
-        )?;
+        agrees(&prometheus, &report, host)?;
     }
     let instances = prometheus.query("count by (instance) (target_info{job=\"evenkeel\"})")?;
     ensure!(instances.len() == HOSTS.len(), "{instances:?}");
@@ -115,36 +114,42 @@ fn dashboards(prometheus: &Prometheus) -> Result<()> {
     Ok(())
 }
 
-/// The quantiles of a histogram that `report` tells are those that PromQL tells.
-fn agrees(
-    prometheus: &Prometheus,
-    report: &Value,
-    metric: &MetricDescriptor,
-    host: &str,
-) -> Result<()> {
-    let own = report["metrics"]
-        .as_array()
-        .context("metrics")?
-        .iter()
+/// The waits for a CPU after a wake-up of a host, as a report has them.
+fn waits<'a>(report: &'a Value, host: &str) -> Result<&'a Value> {
+    let rows = report["metrics"].as_array().context("metrics")?;
+    rows.iter()
         .find(|row| {
             let attributes = &row["attributes"];
-            row["name"] == metric.name
+            row["name"] == EVENKEEL_CPU_RUN_QUEUE_WAIT_DURATION.name
                 && attributes["host.name"] == host
                 && attributes[EVENKEEL_CPU_RUN_QUEUE_ENQUEUE_REASON] == WAKEUP
         })
-        .with_context(|| format!("no {} of {host}", metric.name))?;
-    let name = promql(metric);
+        .with_context(|| format!("no waits of {host}"))
+}
+
+/// The same series in PromQL.
+fn series(host: &str) -> String {
+    let name = promql(&EVENKEEL_CPU_RUN_QUEUE_WAIT_DURATION);
     let label = EVENKEEL_CPU_RUN_QUEUE_ENQUEUE_REASON.replace('.', "_");
-    let series = format!("{name}{{host_name=\"{host}\",{label}=\"{WAKEUP}\"}}");
-    let count = prometheus.value(&format!("sum(histogram_count({series}))"))?;
-    ensure!(
-        own["count"].as_f64() == Some(count),
-        "{count} against {own}"
-    );
+    format!("{name}{{host_name=\"{host}\",{label}=\"{WAKEUP}\"}}")
+}
+
+fn same_count(prometheus: &Prometheus, report: &Value, host: &str) -> Result<bool> {
+    let own = waits(report, host)?["count"].as_f64();
+    let theirs = prometheus.value(&format!("sum(histogram_count({}))", series(host)))?;
+    Ok(own == Some(theirs))
+}
+
+/// The quantiles of the waits that `report` tells are those that PromQL tells.
+fn agrees(prometheus: &Prometheus, report: &Value, host: &str) -> Result<()> {
+    let own = waits(report, host)?;
     for (quantile, key) in [(0.5, "p50"), (0.9, "p90"), (0.99, "p99")] {
-        let theirs = prometheus.value(&format!("histogram_quantile({quantile}, sum({series}))"))?;
+        let theirs = prometheus.value(&format!(
+            "histogram_quantile({quantile}, sum({}))",
+            series(host)
+        ))?;
         let ours = own[key].as_f64().context(key)?;
-        println!("{host} {name} {key}: {ours:.9} by report, {theirs:.9} by PromQL");
+        println!("{host} {key}: {ours:.9} by report, {theirs:.9} by PromQL");
         // A bucket of scale 5 is 2.2 % wide.
         ensure!(
             (theirs / ours - 1.0).abs() < 0.025,
