@@ -1,6 +1,6 @@
 //! From the kernel through a Collector to a real Prometheus, and asked back.
 
-use std::{fs, thread, time::Duration};
+use std::{fs, process::Command, thread, time::Duration};
 
 use anyhow::{Context as _, Result, ensure};
 use evenkeel_semconv::{
@@ -17,7 +17,7 @@ use evenkeel_tests::{
     needs::Need,
     prometheus::Prometheus,
     suite::Test,
-    workload::{Workload, repository},
+    workload::{Workload, repository, target_folder},
 };
 use rustix::process::Signal;
 use serde_json::Value;
@@ -44,6 +44,13 @@ fn two_hosts() -> Result<()> {
     let prometheus = Prometheus::start()?;
     let mut collector = Collector::start_sending_metrics_to(prometheus.metrics_endpoint())?;
     let _load = Workload::Spinner.start(&["60"])?;
+    // Each panel has something to show: the disk too.
+    let folder = tempfile::tempdir_in(target_folder()?)?;
+    let writes = format!(
+        "for _ in $(seq 120); do dd if=/dev/zero of={}/f bs=4096 count=4 oflag=direct conv=notrunc status=none; sleep 0.3; done",
+        folder.path().display()
+    );
+    let _writes = Running::start(Command::new("sh").args(["-c", &writes]))?;
     let mut agents = Vec::new();
     for (host, cloud) in HOSTS {
         let mut command = evenkeel::command(&["agent", "--window", "2s"])?;
